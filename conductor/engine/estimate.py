@@ -179,7 +179,8 @@ def _assumed(
     return _Step(
         tokens=prompt.total + answer,
         cost=None if card.price is None else card.price.of(usage),
-        seconds=FIRST_SECONDS + answer / TOKENS_A_SECOND,
+        # A simulated worker's pace is whatever its table has, at once if that has none.
+        seconds=None if card.kind == "simulated" else FIRST_SECONDS + answer / TOKENS_A_SECOND,
         assumed=True,
     )
 

@@ -1,4 +1,5 @@
-"""Planners of an evaluation that write nothing: one workflow for every question, or another planner's plans.
+"""Planners of an evaluation that write nothing: one workflow for every question or for each category, or
+another planner's plans.
 
 Stored with the evaluation, so that its table can be repeated when the session or the file is gone. Knows
 workflows and their edits; knows no store.
@@ -6,7 +7,7 @@ workflows and their edits; knows no store.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -74,4 +75,22 @@ class WrittenPlans(Value):
         return self.model_copy(update={"name": f"{self.name} {words(edits)}", "edits": edits})
 
 
-GivenPlans = Annotated[FixedPlan | WrittenPlans, Field(discriminator="kind")]
+class CategoryPlans(Value):
+    """For each question the workflow of its category, and `otherwise` for a category without one."""
+
+    edits: ClassVar[tuple[Edit, ...]] = ()
+
+    kind: Literal["category"] = "category"
+    name: str
+    workflows: tuple[tuple[str, Workflow], ...]
+    otherwise: Workflow
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    def workflow(self, category: str | None) -> Workflow:
+        return next((workflow for name, workflow in self.workflows if name == category), self.otherwise)
+
+
+GivenPlans = Annotated[FixedPlan | WrittenPlans | CategoryPlans, Field(discriminator="kind")]

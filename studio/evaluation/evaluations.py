@@ -14,7 +14,7 @@ from threading import Event as Flag
 
 from conductor.baselines.named import WORKER, planner_named
 from conductor.errors import DataError
-from conductor.evaluation.given import PLAN, FixedPlan, GivenPlans, WrittenPlans
+from conductor.evaluation.given import PLAN, CategoryPlans, FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.items import DataSet, Item, UnreadableItem
 from conductor.evaluation.score import outage_words
 from conductor.evaluation.scorers.judge import PROMPT_DIGEST, can_judge
@@ -284,6 +284,9 @@ def _check_workers(plans: Iterable[GivenPlans], pool: Pool) -> None:
     for plan in plans:
         if isinstance(plan, FixedPlan):
             plan.edited.check_workers(pool.cards)
+        elif isinstance(plan, CategoryPlans):
+            for workflow in (plan.otherwise, *(each for _, each in plan.workflows)):
+                workflow.check_workers(pool.cards)
 
 
 def _holds_out(margin: float | None, plans: Sequence[GivenPlans]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from conductor.errors import DataError
-from conductor.evaluation.given import PLAN, FixedPlan, GivenPlans, WrittenPlans
+from conductor.evaluation.given import PLAN, CategoryPlans, FixedPlan, GivenPlans, WrittenPlans
 from conductor.values.output import Output
 from conductor.workflow.edits import edited
 from conductor.workflow.model import Workflow
@@ -56,13 +56,15 @@ class CellPlans:
         self._store = store
         self._cells: dict[str, dict[tuple[int, str, int], CellRecord]] = {}
 
-    def workflow(self, plans: GivenPlans, item: int, repeat: int) -> Workflow | None:
-        """The cell's workflow; None if there was no valid plan.
+    def workflow(self, plans: GivenPlans, item: int, repeat: int, category: str | None) -> Workflow | None:
+        """The cell's workflow, of a question of that category; None if there was no valid plan.
 
         Raises `DataError` where the session that it was written in is gone.
         """
         if isinstance(plans, FixedPlan):
             return plans.edited
+        if isinstance(plans, CategoryPlans):
+            return plans.workflow(category)
         session = self._session(plans, item, repeat)
         if session is None:
             raise DataError(

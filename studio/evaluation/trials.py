@@ -93,7 +93,7 @@ def trial_forecast(
     stored_outputs: list[list[Output]] = []
     for at in searched[:SAMPLE]:
         item = items[at]
-        workflows = [cells.workflow(plan, at, 0) for plan in plans]
+        workflows = [cells.workflow(plan, at, 0, item.category) for plan in plans]
         bound.append(
             [BoundWorkflow.of(each, query=item.question, pool=pool) for each in workflows if each is not None]
         )

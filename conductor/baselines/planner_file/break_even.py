@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conductor.baselines.planner_file.planner_file import PlannerFile
+from conductor.baselines.planner_file.planner_file import BY_CATEGORY, PlannerFile
 
 
 def break_even(learnt: PlannerFile) -> tuple[str, ...]:
@@ -10,15 +10,17 @@ def break_even(learnt: PlannerFile) -> tuple[str, ...]:
     if not learnt.card.exam:
         return ()
     own, *others = learnt.card.exam
-    # The perfect router, which is computed, takes no tokens.
+    # The perfect router takes no tokens, being computed; nothing can plan by a category that is not given.
     measured = [
         (row.right / row.answers, -row.tokens, row)
         for row in others
-        if row.answers and row.tokens is not None
+        if row.answers and row.tokens is not None and row.planner != BY_CATEGORY
     ]
     if not measured or not own.answers or own.tokens is None or learnt.card.tokens is None:
         return ()
-    _, less, best = max(measured, key=lambda each: each[:2])
+    rate, less, best = max(measured, key=lambda each: each[:2])
+    if rate > own.right / own.answers:
+        return (f"{best.planner} is right more often, so that learning is not paid for.",)
     saved = -less - own.tokens
     beside = f"beside {best.planner}, the best of the others"
     if saved <= 0:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
@@ -146,15 +145,24 @@ class FilePlanner:
         return CountedEmbeddings(client)
 
 
+_ROWS: dict[tuple[Encoder, tuple[str, ...]], Matrix] = {}
+"""The rows of files' questions: made once for all that is planned by a file."""
+
+_MOST_ROWS = 8
+
+
 async def _near(file: PlannerFile, query: str, client: CountedEmbeddings | None) -> tuple[Neighbour, ...]:
     from conductor.baselines.planner_file.plan_choice import neighbours  # noqa: PLC0415 - it brings numpy
 
     vector = await file.encoder.encode([query], client)
     questions = tuple(each.question for each in file.questions)
-    if client is None:
-        rows = _encoded(file.encoder, questions)
-    else:
+    key = file.encoder, questions
+    rows = _ROWS.get(key)
+    if rows is None:
         rows = await file.encoder.encode(questions, client)
+        if len(_ROWS) >= _MOST_ROWS:
+            _ROWS.clear()
+        _ROWS[key] = rows
     return neighbours(vector, rows, most=file.neighbours)
 
 
@@ -181,14 +189,6 @@ def _examples(
         if workflow is not None:
             examples.append(SolvedExample(file.questions[each.question].question, workflow))
     return tuple(reversed(examples[:IN_PROMPT]))
-
-
-@lru_cache(maxsize=8)
-def _encoded(encoder: Encoder, questions: tuple[str, ...]) -> Matrix:
-    """The rows of a file's questions, by TF-IDF: once for all that is planned by it."""
-    from conductor.baselines.learning.vectors import weighted_counts  # noqa: PLC0415 - it brings numpy
-
-    return weighted_counts(questions, encoder.weights)
 
 
 def _with_more(item: Item, used: Usage) -> Item:

@@ -36,6 +36,9 @@ right most often on the nearest questions is taken as it is."""
 NEIGHBOURS = 8
 """Of 3, 5, 8 and 12 the best on the orchard, by a hair."""
 
+BY_CATEGORY = "best plan of each category"
+"""The control of an examination that has the category of each question, as no planner does."""
+
 
 class TriedPlan(Value):
     """A `workflow` that was tried, the planner of whom it is (`origin`), and the mean of what its answers

@@ -23,6 +23,11 @@ def _serve(wish: dict[str, object]) -> str:
     params.n_ctx, params.n_parallel = wish["context"], 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = wish["threads"]
     params.sleep_idle_seconds = wish["idle_seconds"]
+    if wish["embeds"]:
+        params.embedding = True
+        params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+        # A text is embedded in one go.
+        params.n_batch = params.n_ubatch = wish["context"]
     # The chat template of the file itself, which also knows how a call of a tool is written.
     params.use_jinja = True
     server = xllamacpp.Server(params)

@@ -6,16 +6,17 @@ Knows the endpoint and how the process is reached; it is labelled by its card's 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from conductor.errors import PoolError, WorkerError
-from conductor.values.messages import Sampling
+from conductor.values.messages import Sampling, Usage
 from conductor.workers.embedded.model_file import SHIPPED_MODEL, model_file, runner_fault
 from conductor.workers.embedded.process import CONTEXT, process_of
 from conductor.workers.endpoint.config import Endpoint
+from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.protocol import Price, Worker
@@ -30,16 +31,21 @@ may never end, and 512 tokens take it 15 seconds.
 _NO_LOOPS = MappingProxyType({"dry_multiplier": 0.8})
 """llama.cpp's penalty on sentences that repeat: without it the likeliest words of a tiny model never end."""
 
+EMBEDDED_CHARACTERS = CONTEXT // 4
+"""No character is more than four tokens."""
+
 _FREE = Price(prompt=0.0, completion=0.0)
 
 
 class EmbeddedEndpoint(Endpoint):
     """A model at whatever port its process listens. One request at a time.
 
-    `source` is the shipped model's name or the path of a GGUF file, `model` the same without a folder.
+    `source` is the shipped model's name or the path of a GGUF file, `model` the same without a folder. With
+    `embeds` it makes vectors of texts, and no answers.
     """
 
     source: str
+    embeds: bool = False
     base_url: str = "http://127.0.0.1"
     retries: int = 2
     concurrency: int | None = 1
@@ -60,13 +66,18 @@ class EmbeddedEndpoint(Endpoint):
         """See `Endpoint.reach`. Starts the process unless it lives. Raises `EndpointFailure`."""
         if (fault := self.key_fault()) is not None:
             raise _no_process(self.host, fault)
-        process = process_of(model_file(self.source), self.model)
+        process = process_of(model_file(self.source), self.model, embeds=self.embeds)
         try:
             # Shielded: others wait for the same start.
             address = await asyncio.shield(asyncio.wrap_future(process.address()))
         except WorkerError as error:
             raise _no_process(self.host, str(error)) from error
         return _Reached(base_url=f"{address.url}/v1", model=self.model, own_key=address.key)
+
+    @classmethod
+    def of(cls, source: str, **more: Any) -> EmbeddedEndpoint:
+        """The one of that model."""
+        return cls(source=source, model=source if source == SHIPPED_MODEL else Path(source).stem, **more)
 
 
 class _Reached(Endpoint):
@@ -97,10 +108,8 @@ class EmbeddedWorker(OpenAIWorker):
         sampling: Sampling = SAMPLING,
         extra: Mapping[str, Any] = _NO_LOOPS,
     ) -> None:
-        title = model if model == SHIPPED_MODEL else Path(model).stem
-        endpoint = EmbeddedEndpoint(source=model, model=title, extra=extra)
         super().__init__(
-            endpoint,
+            EmbeddedEndpoint.of(model, extra=extra),
             name=name,
             strengths=strengths or STRENGTHS,
             sampling=sampling,
@@ -109,6 +118,20 @@ class EmbeddedWorker(OpenAIWorker):
         )
         # The address changes with each start, and decides no answer.
         self.card = self.card.model_copy(update={"kind": "embedded", "endpoint": None})
+
+
+class EmbeddedEmbeddings(EmbeddingClient):
+    """See `EmbeddingClient`. A text counts by its first `EMBEDDED_CHARACTERS`, which fit into a context."""
+
+    async def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        dimensions: int | None = None,
+        note: Callable[[Usage], object] = lambda _: None,
+    ) -> list[list[float]]:
+        cut = [text[:EMBEDDED_CHARACTERS] for text in texts]
+        return await super().embed(cut, dimensions=dimensions, note=note)
 
 
 def embedded_workers() -> tuple[Worker, ...]:

@@ -45,11 +45,14 @@ class Address:
 
 
 class ModelProcess:
-    """The process that serves `path` as `model`. Safe in several threads."""
+    """The process that serves `path` as `model`: its answers, or with `embeds` vectors of texts. Safe in
+    several threads.
+    """
 
-    def __init__(self, path: Path, model: str) -> None:
+    def __init__(self, path: Path, model: str, *, embeds: bool = False) -> None:
         self.path = path
         self.model = model
+        self.embeds = embeds
         self.child: Popen[str] | None = None
         self._lock = threading.Lock()
         self._address: Future[Address] | None = None
@@ -87,6 +90,7 @@ class ModelProcess:
         wish = {
             "path": str(self.path),
             "model": self.model,
+            "embeds": self.embeds,
             "key": key,
             "context": CONTEXT,
             "threads": max(1, _cores() - 1),
@@ -142,15 +146,15 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_PROCESSES: dict[Path, ModelProcess] = {}
+_PROCESSES: dict[tuple[Path, bool], ModelProcess] = {}
 _LIVING: set[ModelProcess] = set()
 _finding = threading.Lock()
 
 
-def process_of(path: Path, model: str) -> ModelProcess:
-    """The one process of this file, for all its workers."""
+def process_of(path: Path, model: str, *, embeds: bool = False) -> ModelProcess:
+    """The one process of this file for all its workers, or the one that embeds texts by it."""
     with _finding:
-        return _PROCESSES.setdefault(path.resolve(), ModelProcess(path, model))
+        return _PROCESSES.setdefault((path.resolve(), embeds), ModelProcess(path, model, embeds=embeds))
 
 
 @atexit.register

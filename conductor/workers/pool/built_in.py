@@ -11,6 +11,7 @@ from pathlib import Path
 from conductor.workers.calculator.calculator_worker import Calculator
 from conductor.workers.embedded.embedded_worker import embedded_workers
 from conductor.workers.orchard.orchard_worker import orchard_workers
+from conductor.workers.pool.schema import EmbeddedEmbeddingsTable
 from conductor.workers.protocol import Worker
 
 
@@ -24,6 +25,9 @@ BUILT_IN: Mapping[str, Callable[[], tuple[Worker, ...]]] = {
     "orchard": orchard_workers,
 }
 """How the workers of each set are made."""
+
+EMBEDDINGS = {"built-in": EmbeddedEmbeddingsTable(kind="embedded")}
+"""What turns texts into vectors for a set, where the pool file names nothing else."""
 
 ORCHARD = """\
 # A small world to try orchestration in: workers that compute, and a small Conductor that was trained on it.

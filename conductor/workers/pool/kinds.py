@@ -20,7 +20,9 @@ from conductor.workers.pool.schema import (
     CalculatorTable,
     ConductorTable,
     EmbeddedConductorTable,
+    EmbeddedEmbeddingsTable,
     EmbeddedTable,
+    EmbeddingsTable,
     LocalConductorTable,
     ModelTable,
     SimulatedTable,
@@ -28,6 +30,8 @@ from conductor.workers.pool.schema import (
 from conductor.workers.pool.table import PlannerTable, PoolTable, WorkerTable, subclass_fault
 
 _AnyTable = TypeVar("_AnyTable", bound=type[PoolTable])
+
+EmbeddingsEntry = EmbeddingsTable | EmbeddedEmbeddingsTable
 
 ConductorEntry = ConductorTable | LocalConductorTable | EmbeddedConductorTable | PlannerTable
 
@@ -67,6 +71,12 @@ def conductor_table(entry: object) -> ConductorEntry:
     if isinstance(entry, dict) and isinstance(entry.get("kind"), str):
         return _of_kind(PLANNERS, entry, _CONDUCTOR_KINDS).model_validate(entry)
     return ConductorTable.model_validate(entry)
+
+
+def embeddings_table(entry: object) -> EmbeddingsEntry:
+    """An `[embeddings]` table; one of an endpoint has no kind. Raises `ValidationError`."""
+    embedded = isinstance(entry, dict) and "kind" in entry
+    return (EmbeddedEmbeddingsTable if embedded else EmbeddingsTable).model_validate(entry)
 
 
 def worker_table(entry: object) -> WorkerTable:

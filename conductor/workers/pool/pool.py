@@ -20,10 +20,10 @@ from conductor.values.output import KIND_LABELS, SMALL_CONDUCTOR, WorkerKind
 from conductor.workers.computed import computed_workers
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.orchard.orchard_worker import orchard_workers
-from conductor.workers.pool.built_in import built_in_file, built_in_workers
+from conductor.workers.pool.built_in import EMBEDDINGS, built_in_file, built_in_workers
 from conductor.workers.pool.fallback import chain, limited
-from conductor.workers.pool.kinds import ConductorEntry
-from conductor.workers.pool.schema import EmbeddedConductorTable, EmbeddingsTable, LocalConductorTable
+from conductor.workers.pool.kinds import ConductorEntry, EmbeddingsEntry
+from conductor.workers.pool.schema import EmbeddedConductorTable, LocalConductorTable
 from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
@@ -48,7 +48,7 @@ class Pool:
 
     workers: tuple[Worker, ...]
     conductor: ConductorEntry | None = None
-    embeddings: EmbeddingsTable | None = None
+    embeddings: EmbeddingsEntry | None = None
     fitted: Mapping[str, Path] = field(default_factory=dict)
     colours: Mapping[str, Colour] = field(default_factory=dict)
     planners: Mapping[str, Path] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class Pool:
 
 def built_in_pool() -> Pool:
     """The pool that is used if nothing is configured: the built-in set."""
-    return Pool(workers=built_in_workers())
+    return Pool(workers=built_in_workers(), embeddings=EMBEDDINGS["built-in"])
 
 
 def orchard_pool() -> Pool:

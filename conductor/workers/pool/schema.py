@@ -13,7 +13,13 @@ from pydantic import ConfigDict, Field, model_validator
 
 from conductor.values.messages import Sampling
 from conductor.workers.calculator.calculator_worker import Calculator
-from conductor.workers.embedded.embedded_worker import SAMPLING, STRENGTHS, EmbeddedWorker
+from conductor.workers.embedded.embedded_worker import (
+    SAMPLING,
+    STRENGTHS,
+    EmbeddedEmbeddings,
+    EmbeddedEndpoint,
+    EmbeddedWorker,
+)
 from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.endpoint.config import (
     MAX_CHARACTERS,
@@ -360,6 +366,17 @@ class EmbeddedConductorTable(_EmbeddedTable):
         sampling = Sampling(temperature=self.temperature, max_tokens=self.max_tokens)
         # A plan repeats its keys, so repetition has no penalty here.
         return EmbeddedWorker(self.model, name=self.name, sampling=sampling, extra={})
+
+
+class EmbeddedEmbeddingsTable(_EmbeddedTable):
+    """The `[embeddings]` table of an embedded model."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return EmbeddedEndpoint.of(self.model, embeds=True)
+
+    def build(self) -> EmbeddingClient:
+        return EmbeddedEmbeddings(self.endpoint, name="embeddings")
 
 
 class EmbeddingsTable(PoolTable):

@@ -21,14 +21,21 @@ from conductor.text.bounded_value import BoundsError, toml_value
 from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.endpoint.tokens import read_tokenizer
 from conductor.workers.local_model import MODEL_FILES, SHIPPED
-from conductor.workers.pool.built_in import BUILT_IN
+from conductor.workers.pool.built_in import BUILT_IN, EMBEDDINGS
 from conductor.workers.pool.fallback import FallbackWorker
-from conductor.workers.pool.kinds import ConductorEntry, conductor_table, faults, worker_table
+from conductor.workers.pool.kinds import (
+    ConductorEntry,
+    EmbeddingsEntry,
+    conductor_table,
+    embeddings_table,
+    faults,
+    worker_table,
+)
 from conductor.workers.pool.schema import (
     ConductorTable,
     EmbeddedConductorTable,
+    EmbeddedEmbeddingsTable,
     EmbeddedTable,
-    EmbeddingsTable,
     LocalConductorTable,
     ModelTable,
     ToolsTable,
@@ -59,7 +66,7 @@ class PoolTables(NamedTuple):
 
     workers: tuple[Worker, ...]
     conductor: ConductorEntry | None
-    embeddings: EmbeddingsTable | None
+    embeddings: EmbeddingsEntry | None
     fitted: Mapping[str, Path]
     colours: Mapping[str, Colour]
     planners: Mapping[str, Path]
@@ -83,7 +90,7 @@ def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTable
             raise places.error(None, name, f"write one [{name}] table, with single brackets.")
     ready = _built_in(document, places)
     conductor: ConductorEntry | None = None
-    embeddings: EmbeddingsTable | None = None
+    embeddings: EmbeddingsEntry | None = EMBEDDINGS.get(document.get("workers", ""))
     if (entry := document.get("conductor")) is not None:
         table = _table(entry, "conductor", conductor_table, places).of(pool)
         conductor = _with_model(_with_folder(table, folder, places), folder)
@@ -91,7 +98,7 @@ def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTable
         if isinstance(conductor, PlannerTable):
             _ = _built(conductor, "conductor", places)
     if (entry := document.get("embeddings")) is not None:
-        embeddings = _table(entry, "embeddings", EmbeddingsTable.model_validate, places).of(pool)
+        embeddings = _with_model(_table(entry, "embeddings", embeddings_table, places).of(pool), folder)
     fitted, planners = (
         _files(table, document.get(table, {}), folder, places) for table in ("fitted", "planners")
     )
@@ -281,12 +288,13 @@ def _with_folder(table: ConductorEntry, folder: Path, places: _Places) -> Conduc
     return full_table
 
 
-_Entry = TypeVar("_Entry", WorkerTable, ConductorEntry)
+_Entry = TypeVar("_Entry", WorkerTable, ConductorEntry, EmbeddingsEntry)
+_EMBEDDED = EmbeddedTable | EmbeddedConductorTable | EmbeddedEmbeddingsTable
 
 
 def _with_model(table: _Entry, folder: Path) -> _Entry:
     """The table with the whole path of its GGUF file, where it names one."""
-    if not isinstance(table, EmbeddedTable | EmbeddedConductorTable) or table.model == SHIPPED_MODEL:
+    if not isinstance(table, _EMBEDDED) or table.model == SHIPPED_MODEL:
         return table
     return table.model_copy(update={"model": str(_whole_path(table.model, folder))})
 
@@ -304,7 +312,7 @@ def named_files(text: str, folder: Path) -> tuple[Path, ...]:
     tables = entries if isinstance(entries, list) else []
     named = [table.get("tokenizer") for table in tables if isinstance(table, dict)]
     files = [_whole_path(path, folder) for path in named if isinstance(path, str)]
-    served = [table for table in (*tables, conductor) if isinstance(table, dict)]
+    served = [table for table in (*tables, conductor, document.get("embeddings")) if isinstance(table, dict)]
     copies = {table["prompt_from"] for table in served if isinstance(table.get("prompt_from"), str)}
     files += [file for copy in copies for file in sources(_whole_path(copy, folder))]
     models = [table.get("model") for table in served if table.get("kind") == "embedded"]

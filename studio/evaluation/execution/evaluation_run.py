@@ -276,16 +276,16 @@ class EvaluationRun:
 
     def _begin(self, item: int, planner: str, repeat: int) -> str:
         """Create a cell, with its workflow where that is given."""
-        plans = self._spec.plans_of(planner)
+        plans, question = self._spec.plans_of(planner), self._items[item]
         return self._store.begin_cell(
             self._evaluation,
             item=item,
             planner=planner,
             repeat=repeat,
-            query=self._items[item].question,
+            query=question.question,
             settings=self._settings(planner),
             pool_label=self._bench.pool.label,
-            workflow=None if plans is None else self._plans.workflow(plans, item, repeat),
+            workflow=None if plans is None else self._plans.workflow(plans, item, repeat, question.category),
             note="" if plans is None else plans.title,
         )
 

@@ -37,6 +37,7 @@ from storage.records import EvaluationRecord
 from studio.evaluation.evaluations import EVERY_WORKER, Evaluations
 from studio.evaluation.execution.evaluation_run import Listen
 from studio.evaluation.outlook import EvaluationOutlook, outlook
+from studio.evaluation.planner_learning.category_control import category_plans
 from studio.evaluation.planner_learning.fit_part import FitPart, Note, budget_share
 from studio.evaluation.planner_learning.learners import LEARNERS
 from studio.evaluation.planner_learning.learning_folder import LearningFolder
@@ -199,8 +200,8 @@ class PlannerLearning:
         client = self._bench.pool.embedding_client
         if client is None:
             raise PlanError(
-                "There is no endpoint for embeddings: write a table [embeddings] with base_url and model "
-                "into the pool file, or leave --embeddings out."
+                "There is no endpoint for embeddings: write a table [embeddings] with base_url and model, or "
+                'with kind = "embedded", into the pool file, or leave --embeddings out.'
             )
         return Encoder.of(questions, CountedEmbeddings(client))
 
@@ -261,7 +262,9 @@ class PlannerLearning:
         # Alone on this machine: a client's names are those of the pool file.
         named = f"{PLANNER}{self._folder.planner_path}"
         spec = self._spec.model_copy(update={"repeats": 1})
-        exam = self._evaluations.add(self._halves.held_out, [named, *self._settings.planners], spec)
+        control = category_plans(planner, self._bench.store.evaluations.items(self._folder.state.fit or ""))
+        planners = [named, *self._settings.planners, *(each.name for each in control)]
+        exam = self._evaluations.add(self._halves.held_out, planners, spec, given_plans=control)
         self._folder.note(exam=exam.id)
         return exam
 

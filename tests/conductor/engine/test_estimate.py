@@ -150,6 +150,14 @@ def test_a_first_run_is_judged_by_its_prompts_and_an_assumed_answer() -> None:
     assert takes.seconds == 9.0
 
 
+def test_the_pace_of_a_simulated_worker_is_unknown_before_it_answered() -> None:
+    takes = estimate(workflow_of(()), (0,), (), cards("simulated"))
+    assert takes.tokens is not None
+    assert takes.seconds is None
+    seen = output_of(0, tokens=5, seconds=0.2)
+    assert estimate(workflow_of(()), (0,), (seen,), cards("simulated")).seconds == 0.2
+
+
 def test_an_answer_that_another_step_reads_is_in_its_prompt() -> None:
     alone = estimate(workflow_of(()), (0,), (), cards()).tokens
     pair = estimate(workflow_of((), (0,)), (0, 1), (), cards()).tokens

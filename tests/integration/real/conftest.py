@@ -31,9 +31,10 @@ max_tokens = 300
 
 @pytest.fixture(scope="session", autouse=True)
 def model() -> Iterator[None]:
-    """Its process ends with the tests."""
+    """Its processes end with the tests."""
     yield
-    process_of(model_file(SHIPPED_MODEL), SHIPPED_MODEL).end()
+    for embeds in (False, True):
+        process_of(model_file(SHIPPED_MODEL), SHIPPED_MODEL, embeds=embeds).end()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from openai import OpenAI
 from streamlit.testing.v1 import AppTest
 
+from conductor.baselines.learning.vectors import from_lists
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.model_planner import ModelConductor
 from conductor.planner.planner import plan
@@ -23,7 +24,7 @@ from conductor.workers.embedded.embedded_worker import EmbeddedWorker
 from conductor.workers.embedded.model_file import SHIPPED_MODEL, model_file
 from conductor.workers.embedded.process import process_of
 from conductor.workers.pool.pool import Pool, read_pool
-from conductor.workers.pool.schema import EmbeddedConductorTable
+from conductor.workers.pool.schema import EmbeddedConductorTable, EmbeddedEmbeddingsTable
 from conductor.workers.protocol import WorkerCard
 from pages.components.tab import services
 from tests.support.endpoints.chat_cases import completed, lines_of, request
@@ -92,6 +93,16 @@ async def test_a_plan_by_a_schema_is_of_its_form() -> None:
     end = await planned("json")
     cut = any("cut off" in problem.message for problem in end.report.problems)
     assert cut or set(json.loads(end.report.text)) == {"reasoning", "steps"}
+
+
+async def test_questions_of_one_kind_are_nearer_to_each_other_than_to_those_of_another() -> None:
+    client = EmbeddedEmbeddingsTable(kind="embedded").build()
+    cities = [f"What is the capital of {country}?" for country in ("France", "Japan", "Peru")]
+    sums = ["Add 3 and 4.", "Add 12 and 30.", "word " * 20_000]
+    rows = from_lists(await client.embed([*cities, *sums]))
+    alike = rows @ rows.T
+    assert alike[0, 1] > alike[0, 3]
+    assert alike[3, 4] > alike[3, 0]
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system has no /proc")

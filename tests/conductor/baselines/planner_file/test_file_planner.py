@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conductor.baselines.encoder import Encoder
 from conductor.baselines.named import planner_named
 from conductor.baselines.planner_file.file_planner import FilePlanner
 from conductor.baselines.planner_file.planner_file import (
@@ -27,11 +29,13 @@ from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.events import PlanningFailed, WorkflowPlanned
 from conductor.values.messages import Completion, Delta, Message, Part, Usage
 from conductor.workers.pool.pool import Pool
+from conductor.workers.pool.schema import EmbeddingsTable
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import HandedOver, PlanReport
 from tests.support.cases.planner_cases import planner_of, single
+from tests.support.endpoints.fake_openai import Served
 
 Planners = Callable[..., FilePlanner]
 
@@ -102,6 +106,20 @@ async def test_a_question_like_none_is_handed_over_to_the_conductor_with_the_rea
     assert report.handed_over is not None
     assert report.handed_over.planner == OfflineConductor.card.name
     assert "No question that was solved is like this one" in report.handed_over.reason
+
+
+@pytest.mark.slow
+async def test_its_questions_are_embedded_once_and_each_query_for_its_plan(
+    planner: Planners, fake_openai: Served
+) -> None:
+    table = EmbeddingsTable(base_url=fake_openai.base_url, model="letters")
+    pool = replace(POOL, embeddings=table)
+    encoder = Encoder(kind="endpoint", model="letters", base_url=fake_openai.base_url)
+    by_endpoint = planner(FILE.model_copy(update={"encoder": encoder}), pool=pool)
+    for query in ("What is the capital of Kenya?", "What is the capital of Cuba?"):
+        assert (await report_of(by_endpoint, query, pool)).workflow is not None
+    texts = [len(entry.body["input"]) for entry in fake_openai.log.entries if entry.body is not None]
+    assert texts == [1, len(FILE.questions), 1]
 
 
 async def test_where_the_conductors_own_plans_were_right_it_plans(

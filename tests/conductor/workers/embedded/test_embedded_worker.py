@@ -13,9 +13,14 @@ import pytest
 
 from conductor.values.output import EMBEDDED_LABEL
 from conductor.workers.embedded import process
-from conductor.workers.embedded.embedded_worker import EmbeddedWorker, embedded_workers
+from conductor.workers.embedded.embedded_worker import (
+    EMBEDDED_CHARACTERS,
+    EmbeddedWorker,
+    embedded_workers,
+)
 from conductor.workers.health.probe import examine, targets
 from conductor.workers.pool.pool import Pool
+from conductor.workers.pool.schema import EmbeddedEmbeddingsTable
 from tests.support.endpoints.chat_cases import completed, lines_of, request
 from tests.support.processes.child_process import child, lives
 from tests.support.runs.waiting import until
@@ -53,6 +58,15 @@ async def test_one_process_serves_all_workers_of_a_file(embedded_file: Path) -> 
     _, threads, context, model = answers[0].split()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     assert (int(threads), int(context), model) == (max(1, cores - 1), process.CONTEXT, "tiny")
+
+
+async def test_texts_are_embedded_by_another_process_each_by_its_beginning(embedded_file: Path) -> None:
+    table = EmbeddedEmbeddingsTable(kind="embedded", model=str(embedded_file))
+    ((first, length), (second, longest)) = await table.build().embed(["short", "x" * 100_000])
+    assert (length, longest) == (5, EMBEDDED_CHARACTERS)
+    answered = await answer(EmbeddedWorker(str(embedded_file), name="smol"), "who")
+    assert first == second != int(answered.split()[0])
+    assert (table.endpoint.model, table.endpoint.key_fault()) == ("tiny", None)
 
 
 async def test_a_process_that_died_is_started_again(embedded_file: Path) -> None:

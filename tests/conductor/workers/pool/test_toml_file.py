@@ -10,6 +10,8 @@ import pytest
 
 from conductor.errors import PoolError
 from conductor.values.messages import Sampling
+from conductor.workers.embedded.embedded_worker import EmbeddedEndpoint
+from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.endpoint.config import Endpoint, Patience
 from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.health.probe import targets
@@ -463,6 +465,30 @@ def test_a_pool_file_names_embeddings_and_what_baselines_learnt(tmp_path: Path) 
         "router": tmp_path / "learnt" / "router.json", "other_one-2": Path("/var/other.json")
     }  # fmt: skip
     assert (parse_pool(ALPHA).embeddings, parse_pool(ALPHA).fitted) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        (f'{ALPHA}[embeddings]\nkind = "embedded"\n', SHIPPED_MODEL),
+        (f'{ALPHA}[embeddings]\nkind = "embedded"\nmodel = "own/tiny.gguf"\n', "{folder}/own/tiny.gguf"),
+        ('workers = "built-in"\n', SHIPPED_MODEL),
+        ('workers = "orchard"\n', None),
+    ],
+)
+def test_an_embedded_model_makes_embeddings_where_it_is_named_and_for_the_built_in_set(
+    tmp_path: Path, text: str, source: str | None
+) -> None:
+    table = parse_pool(text, folder=tmp_path).embeddings
+    assert (None if table is None else table.model) == (source and source.format(folder=tmp_path))
+    assert table is None or isinstance(table.endpoint, EmbeddedEndpoint)
+
+
+def test_an_endpoint_takes_the_place_of_the_built_in_sets_embeddings() -> None:
+    table = '[embeddings]\nbase_url = "http://localhost:1/v1"\nmodel = "small"\n'
+    pool = parse_pool(f'workers = "built-in"\n{table}')
+    assert pool.embeddings is not None
+    assert pool.embeddings.endpoint.base_url == "http://localhost:1/v1"
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ def test_what_learning_took_is_summed_up():
         (ROWS, "saves 400,000 tokens for 1,000 questions beside baseline:vote"),
         (ROWS[:2], "learning is paid for after 40 questions"),
         ((ROWS[0].model_copy(update={"tokens": 310.0}), ROWS[1]), "takes 10,000 tokens more"),
+        ((ROWS[0].model_copy(update={"right": 5}), *ROWS[1:]), "baseline:vote is right more often"),
     ],
 )
 def test_it_pays_beside_the_best_of_the_others_whose_tokens_are_known(rows, words):

@@ -11,8 +11,14 @@ from typing import Any
 import pytest
 
 from conductor.baselines.named import planner_named
+from conductor.baselines.planner_file.break_even import break_even
 from conductor.baselines.planner_file.file_planner import FilePlanner
-from conductor.baselines.planner_file.planner_file import PlannerFile, read_planner, write_planner
+from conductor.baselines.planner_file.planner_file import (
+    BY_CATEGORY,
+    PlannerFile,
+    read_planner,
+    write_planner,
+)
 from conductor.errors import DataError, PlanError
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
@@ -45,12 +51,21 @@ def knows(*words: str) -> Callable[[Request], str]:
     return answer
 
 
-def data_of(count: int) -> DataSet:
+def data_of(count: int, *, categories: tuple[str, ...] = ()) -> DataSet:
+    """Questions of two kinds in turn, with these `categories` in turn."""
+
     def question(at: int) -> str:
         return f"Is {at} the capital number of a land?" if at % 2 else f"Add {at} and one, is that a sum?"
 
+    def metadata(at: int) -> dict[str, str]:
+        return {"category": categories[at % len(categories)]} if categories else {}
+
     return DataSet(
-        "own", tuple(Item(id=f"q{at}", input=question(at), target=("yes",)) for at in range(count))
+        "own",
+        tuple(
+            Item(id=f"q{at}", input=question(at), target=("yes",), metadata=metadata(at))
+            for at in range(count)
+        ),
     )
 
 
@@ -71,9 +86,15 @@ def bench(url: str, workers: tuple[SimulatedWorker, ...]) -> Iterator[Workbench]
 
 
 def learning(
-    bench: Workbench, folder: Path, *, count: int = 40, budget: Budget | None = None, **more: Any
+    bench: Workbench,
+    folder: Path,
+    *,
+    count: int = 40,
+    budget: Budget | None = None,
+    categories: tuple[str, ...] = (),
+    **more: Any,
 ) -> PlannerLearning:
-    data = data_of(count)
+    data = data_of(count, categories=categories)
     values: dict[str, Any] = {"use": "nearest", "planners": PLANNERS, "draws": 0, "plans": 4} | more
     settings = LearningSettings(data=data.name, digest=data.digest, **values)
     limits = Settings() if budget is None else Settings(budget=budget)
@@ -128,6 +149,23 @@ def test_the_same_command_goes_on_where_it_was_stopped_and_calls_nothing_twice(
     requests = [(worker.name, request) for worker in workers for request in worker.requests]
     # What was under way when it was stopped is no result.
     assert len(requests) - len(set(requests)) <= 4
+
+
+@pytest.mark.parametrize(
+    ("categories", "right"),
+    [(("sum", "capital"), 20), (("sum", "sum", "capital", "capital"), None), (("all",), None), ((), None)],
+    ids=["each has its plan", "no plan fits a category", "one category", "no categories"],
+)
+def test_the_best_plan_of_each_category_is_a_control_of_the_examination(
+    bench: Workbench, tmp_path: Path, categories: tuple[str, ...], right: int | None
+) -> None:
+    learnt = learning(bench, tmp_path, categories=categories).learn()
+    rows = [row for row in learnt.card.exam if row.planner == BY_CATEGORY]
+    assert len(rows) == (len(set(categories)) > 1)
+    assert all(row.answers == 20 and row.tokens for row in rows)
+    assert right is None or [row.right for row in rows] == [right]
+    # A control that no one can plan by is not what a planner is measured against.
+    assert not any(BY_CATEGORY in line for line in break_even(learnt))
 
 
 def test_a_budget_that_ends_in_the_middle_leaves_a_valid_planner(bench: Workbench, tmp_path: Path) -> None:

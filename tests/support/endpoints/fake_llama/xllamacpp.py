@@ -2,7 +2,7 @@
 
 The last message decides what its server answers: "die" ends the process, "die late" after the first words,
 "who" gets its settings, "environment" the names of its variables; any other is repeated. A file that contains
-"broken", "killed" or "slow" does not load.
+"broken", "killed" or "slow" does not load. The vector of a text is the process's number and how long it is.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
+llama_pooling_type = SimpleNamespace(LLAMA_POOLING_TYPE_MEAN=1)
+
 
 class CommonParams:
+    embedding = False
+
     def __init__(self) -> None:
         self.model = SimpleNamespace(path="")
         self.cpuparams, self.cpuparams_batch = SimpleNamespace(n_threads=0), SimpleNamespace(n_threads=0)
@@ -49,10 +53,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        params, question = self.server.params, body["messages"][-1]["content"]
+        params = self.server.params
         if self.headers["Authorization"] != f"Bearer {params.api_keys[0]}":
             self.send_error(401)
             return
+        if params.embedding != self.path.endswith("/embeddings"):
+            self.send_error(501)
+            return
+        if params.embedding:
+            vectors = [[os.getpid(), len(text)] for text in body["input"]]
+            data = [{"index": at, "embedding": vector} for at, vector in enumerate(vectors)]
+            self._answer(json.dumps({"data": data}))
+            return
+        question = body["messages"][-1]["content"]
         if question == "die":
             os._exit(1)
         figures = f"{os.getpid()} {params.cpuparams.n_threads} {params.n_ctx} {body['model']}"
