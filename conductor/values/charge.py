@@ -13,7 +13,7 @@ from conductor.values.output import WorkerKind
 from conductor.values.total import NOTHING, Total
 
 Purpose = Literal[
-    "plan", "step", "retry", "fallback", "nested", "judge", "doctor", "embedding", "earlier"
+    "plan", "step", "retry", "fallback", "nested", "judge", "reflect", "doctor", "embedding", "earlier"
 ]  # fmt: skip
 """What a request was made for. `retry` and `fallback` are further requests for the same step, `nested`
 is one inside a step; `earlier` is what a version without a ledger stored of a whole plan or step."""
