@@ -155,10 +155,10 @@ def show(
     options: Shared,
 ) -> int:
     """Print what a planner learnt and how it did, or in what two differ."""
-    learnt = read_planner(_file(file))
+    learnt = read_planner(planner_file(file))
     if other is None:
-        return _show(learnt, _file(file), options)
-    lines = differences(learnt, read_planner(_file(other)))
+        return _show(learnt, planner_file(file), options)
+    lines = differences(learnt, read_planner(planner_file(other)))
     return options.show({"differences": lines}, *(lines or ("They plan alike.",)))
 
 
@@ -182,9 +182,9 @@ def use_planner(
         document.without_planner().save()
         return options.show({"pool": str(document.path)}, f"{document.path}: the Conductor plans by itself.")
     assert file is not None
-    name = read_planner(_file(file)).name
-    using(document, _file(file), name=name, pool=path).save()
-    shape = {"pool": str(document.path), "planner": f"{PREFIX}{name}", "file": str(_file(file))}
+    name = read_planner(planner_file(file)).name
+    using(document, planner_file(file), name=name, pool=path).save()
+    shape = {"pool": str(document.path), "planner": f"{PREFIX}{name}", "file": str(planner_file(file))}
     return options.show(
         shape,
         f"{document.path}: {name} plans now; `learn use --undo` takes it back. Elsewhere it is "
@@ -192,7 +192,8 @@ def use_planner(
     )
 
 
-def _file(path: Path) -> Path:
+def planner_file(path: Path) -> Path:
+    """The file itself, or the one in its folder."""
     return path / PLANNER if path.is_dir() else path
 
 
