@@ -134,7 +134,7 @@ class PlannerLearning:
         """What is tried at most between what is drawn and the examination."""
         settings, questions = self._settings, len(self._halves.fit.items)
         if settings.method == "reflect":
-            calls = most_calls(questions, settings.reflections, self._spec.settings)
+            calls = most_calls(questions, settings.reflections, self._spec)
             return (
                 f"{quantity(settings.reflections, 'reflection')} take {calls:,} calls at most, retries apart"
             )

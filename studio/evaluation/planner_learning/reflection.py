@@ -21,11 +21,10 @@ from conductor.engine.charged_answer import charged_answer
 from conductor.errors import DataError, FormatError, PlanError
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.scorers.judge import can_judge
-from conductor.evaluation.spec import CONDUCTOR
+from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
 from conductor.evaluation.statistics import paired_difference
 from conductor.planner.model_planner import ModelConductor
 from conductor.text.formatting import quantity
-from conductor.values.presets import Settings
 from conductor.workers.protocol import Worker
 from studio.evaluation.planner_learning.evidence import blame_of, evidence
 from studio.evaluation.planner_learning.fit_part import FitPart
@@ -66,12 +65,12 @@ def reflector_of(bench: Workbench, settings: LearningSettings) -> Worker:
     return reflector
 
 
-def most_calls(questions: int, rounds: int, settings: Settings) -> int:
+def most_calls(questions: int, rounds: int, spec: EvaluationSpec) -> int:
     """How many calls so many rounds take at most on a fit part of so many questions."""
-    unseen = questions - questions // 2
-    answers = (rounds + 1) * unseen + rounds * 2 * BATCH
-    runs = rounds * BLAMED * settings.max_steps
-    return answers * (settings.attempts + settings.max_steps) + runs * settings.max_steps + rounds * TRIES
+    steps, unseen = spec.settings.max_steps, questions - questions // 2
+    answers = ((rounds + 1) * unseen + rounds * 2 * BATCH) * spec.repeats
+    calls = spec.settings.attempts + steps + (spec.judge is not None)
+    return answers * calls + rounds * (BLAMED * steps * steps + TRIES)
 
 
 def reflect(fit: FitPart) -> str | None:

@@ -82,6 +82,12 @@ def test_what_reflection_may_take_is_printed_and_its_texts_are_shown(line: Line,
     write_planner(file.model_copy(update={"texts": texts}), Path("after.json"))
     assert "\ninstruction: Ask alpha.\nstrengths of alpha: sums\n" in line("learn", "show", "after.json").out
     assert "then Ask alpha." in line("learn", "show", "before.json", "after.json").out
+    workers = "".join(f'[[worker]]\nname = "{name}"\nkind = "simulated"\n' for name in ("alpha", "beta"))
+    pool.write_text(workers, encoding="utf-8")
+    assert "reads no prompt" in line("learn", "use", "after.json", "--pool", str(pool)).err
+    assert pool.read_text(encoding="utf-8") == workers
+    pool.write_text(model + workers, encoding="utf-8")
+    assert "mine plans now" in line("learn", "use", "after.json", "--pool", str(pool)).out
 
 
 @pytest.mark.parametrize(
