@@ -46,7 +46,7 @@ def read_learnt(path: Path, model: type[L], *, what: str, command: str) -> L:
     return learnt
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def _read(path: Path, _changed: int, _size: int, model: type[Value], what: str, command: str) -> Value:
     """The file as it was at that time: an evaluation reads it for every question."""
     content = read_bounded(path, most=MAX_BYTES, kind=f"a file of {what}")

@@ -69,7 +69,7 @@ class EvaluationSpec(Value):
     planner is significant, and asks its questions in an order drawn by the seed. `judge` scores the questions
     that are scored so; None without such questions. `tags` change nothing. With
     `batch` all questions are asked at once, in batches: `batches` are those that were sent, each with its
-    worker's name.
+    worker's name. `parts` has planners that answer a part of the questions, by position.
     """
 
     data: str
@@ -92,6 +92,7 @@ class EvaluationSpec(Value):
     tags: Tags = ()
     batch: bool = False
     batches: tuple[tuple[str, str], ...] = ()
+    parts: Mapping[str, tuple[int, ...]] = Field(default_factory=dict)
 
     def plans_of(self, planner: str) -> GivenPlans | None:
         """What a planner that writes nothing gives; None for one that plans."""
@@ -104,6 +105,8 @@ class EvaluationSpec(Value):
 
     def asks(self, planner: str, item: int) -> bool:
         """Whether that planner answers the item at that position."""
+        if item not in self.parts.get(planner, (item,)):
+            return False
         if not self.holds_out(item):
             return True
         return self.confirmed is not None and planner in (self.planners[0], self.confirmed)
@@ -112,7 +115,9 @@ class EvaluationSpec(Value):
         """How many answers it has on so many questions."""
         confirming = sum(map(self.holds_out, range(questions)))
         both = 0 if self.confirmed is None else 2
-        return ((questions - confirming) * len(self.planners) + confirming * both) * self.repeats
+        whole = [planner for planner in self.planners if planner not in self.parts]
+        parts = sum(len(self.parts[planner]) for planner in self.planners if planner in self.parts)
+        return ((questions - confirming) * len(whole) + confirming * both + parts) * self.repeats
 
     def order(self, questions: int) -> Sequence[int]:
         """The positions of so many items in the order in which they are asked."""

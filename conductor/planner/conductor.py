@@ -38,7 +38,8 @@ class PlanRequest(Value):
     before the query, and the last step's worker may call the `tools`. With a `change` the Conductor writes no
     plan from nothing, but a changed one. `strict`: its lists are read without repairs, see `parse`.
     `varied`: other plans are requested for the same question, so they should differ. `examples` take the
-    place of a prompt's own ones; a Conductor without a prompt passes them over.
+    place of a prompt's own ones, `instruction` that of its sentences on how to plan; a Conductor without a
+    prompt passes both over.
     """
 
     query: str
@@ -55,6 +56,7 @@ class PlanRequest(Value):
     strict: bool = False
     varied: bool = False
     examples: tuple[SolvedExample, ...] = ()
+    instruction: str = ""
 
 
 class OutgoingPrompt(Value):

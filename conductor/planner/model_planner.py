@@ -56,7 +56,8 @@ class ModelConductor:
     """A served model that plans. See `Conductor` for the protocol.
 
     `room_to_think` lets it write some reasoning before the plan. `max_instruction` bounds instructions, for
-    models that would never end one; see `PlanBounds`.
+    models that would never end one; see `PlanBounds`. `answering` is the model as a worker, which
+    answers what it is sent.
     """
 
     def __init__(
@@ -66,9 +67,9 @@ class ModelConductor:
         room_to_think: bool = True,
         max_instruction: int | None = None,
     ) -> None:
-        served = entry.build()
-        self.client = served.client
-        self.card = served.card
+        self.answering = entry.build()
+        self.client = self.answering.client
+        self.card = self.answering.card
         self.dialect = entry.dialect
         self._constrain = entry.constrain
         self._room_to_think = room_to_think

@@ -13,7 +13,8 @@ from conductor.values.output import WorkerKind
 from conductor.values.total import NOTHING, Total
 
 Purpose = Literal[
-    "plan", "step", "retry", "fallback", "tools", "nested", "judge", "doctor", "embedding", "earlier"
+    "plan", "step", "retry", "fallback", "tools", "nested", "judge", "reflect", "doctor", "embedding",
+    "earlier"
 ]  # fmt: skip
 """What a request was made for. `retry`, `fallback` and `tools` are further requests for the same step, the
 last with the results of tools that its worker called; `nested` is one inside a step; `earlier` is what a

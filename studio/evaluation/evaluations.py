@@ -71,7 +71,7 @@ class Evaluations:
             if planner not in plans:
                 _check(planner, pool)
         items = tuple(item.shuffled(spec.seed) for item in data.items)
-        fitted = fitted_planners([name for name in named if name not in plans], items, pool)
+        fitted = fitted_planners([name for name in named if name not in plans], items, self._bench)
         _check_workers(plans.values(), pool)
         if any(item.scored_by == "code" for item in data.items):
             if not spec.allow_code:
@@ -110,7 +110,7 @@ class Evaluations:
             if planner in added and planner not in plans:
                 _check(planner, pool)
         items = self._store.items(evaluation)
-        fitted = fitted_planners([name for name in added if name not in plans], items, pool)
+        fitted = fitted_planners([name for name in added if name not in plans], items, self._bench)
         _check_workers(plans.values(), pool)
         update = {
             "planners": (*spec.planners, *added),
@@ -118,6 +118,16 @@ class Evaluations:
             "given": (*spec.given, *plans.values()),
         }
         return self._store.set_spec(evaluation, spec.model_copy(update=update))
+
+    def ask(self, evaluation: str, planner: str, questions: Iterable[int]) -> EvaluationRecord:
+        """Have a planner answer these questions too, by position: an added one these alone. Refused as
+        `extend`.
+        """
+        spec = self._store.find(evaluation).spec
+        part = tuple(sorted({*spec.parts.get(planner, ()), *questions}))
+        spec = spec.model_copy(update={"parts": {**spec.parts, planner: part}})
+        record = self._store.set_spec(evaluation, spec)
+        return record if planner in spec.planners else self.extend(evaluation, [planner])
 
     def resolved(
         self, planners: Sequence[str], given_plans: Sequence[GivenPlans]
@@ -249,7 +259,7 @@ class Evaluations:
                     "of then (in a terminal: --pool FILE), or begin another evaluation."
                 )
         for was in spec.fitted:
-            (now,) = fitted_planners([was.planner], (), pool)
+            (now,) = fitted_planners([was.planner], (), self._bench)
             if now.digest != was.digest:
                 raise DataError(
                     f"The file of {was.planner} has changed since this evaluation began. Restore it, "

@@ -19,7 +19,6 @@ from conductor.evaluation.items import Item
 from conductor.evaluation.spec import CONDUCTOR, FittedOn
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
-from conductor.workers.pool.pool import Pool
 from storage import SessionStore
 from storage.records import EvaluationRecord
 from studio.evaluation.results import scored_cells
@@ -120,13 +119,13 @@ def fit_on(bench: Workbench, record: EvaluationRecord, planner: str, *, limit: i
     return fitted.model_copy(update={"questions": tuple(inputs[each] for each in fitted.questions)})
 
 
-def fitted_planners(planners: Sequence[str], items: Sequence[Item], pool: Pool) -> tuple[FittedOn, ...]:
+def fitted_planners(planners: Sequence[str], items: Sequence[Item], bench: Workbench) -> tuple[FittedOn, ...]:
     """Those of the planners that were fitted, and on which of these items. Raises `PlanError` and
     `FormatError` where one lacks what it has to learn, or cannot use it here.
     """
-    fits = []
+    fits, pool = [], bench.pool
     for name in planners:
-        planner = None if name == CONDUCTOR else planner_named(name, pool)
+        planner = None if name == CONDUCTOR else planner_named(name, pool, base=bench.conductor)
         if isinstance(planner, FilePlanner):
             planner.check()
             seen = tuple(at for at, item in enumerate(items) if planner.file.saw(item.question))

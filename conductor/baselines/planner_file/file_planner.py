@@ -22,6 +22,7 @@ from conductor.planner.conductor import (
     PlanRequest,
     SolvedExample,
 )
+from conductor.planner.model_planner import ModelConductor
 from conductor.text.formatting import quantity
 from conductor.values.messages import NOTHING_USED, Completion, Delta, Retried, Thought, Usage
 from conductor.values.output import WorkerKind
@@ -87,7 +88,15 @@ class FilePlanner:
         file = self.file
         if self.pool is not None:
             file.check_pool([self.pool.cards[name] for name in self.pool.names])
+        self._check_texts(file)
         _ = self._client(file)
+
+    def _check_texts(self, file: PlannerFile) -> None:
+        if file.texts is not None and not isinstance(self.base, ModelConductor):
+            raise PlanError(
+                f"The planner {self.name} has texts for the prompt of a language model, and "
+                f"{self.base.card.name} reads no prompt: name a model under [conductor] in the pool file."
+            )
 
     async def stream(self, request: PlanRequest) -> AsyncIterator[Item]:
         """Raises `PlanError` for another pool than it learnt on, `WorkerError` where a question cannot be
@@ -95,6 +104,9 @@ class FilePlanner:
         """
         file = self.file
         file.check_pool(request.workers)
+        self._check_texts(file)
+        if file.texts is not None:
+            request = file.texts.applied(request)
         if request.round > 1 or request.change is not None:
             async for item in self.base.stream(request):
                 yield item
@@ -104,8 +116,8 @@ class FilePlanner:
         used = NOTHING_USED if client is None else client.used
         plans = _offered(file, request)
         if file.use == "prompt":
-            examples = _examples(file, near, plans)
-            if not examples:
+            examples = _examples(file, request.query, near, plans)
+            if not examples and file.texts is None:
                 yield self._handed_over(_UNLIKE)
             async for item in self.base.stream(request.model_copy(update={"examples": examples})):
                 yield _with_more(item, used)
@@ -177,17 +189,22 @@ def _offered(file: PlannerFile, request: PlanRequest) -> frozenset[int]:
 
 
 def _examples(
-    file: PlannerFile, near: Collection[Neighbour], plans: Collection[int]
+    file: PlannerFile, query: str, near: Collection[Neighbour], plans: Collection[int]
 ) -> tuple[SolvedExample, ...]:
-    """The nearest solved questions with a plan that was right, the nearest last, next to the question."""
+    """The solved questions of the file's texts, else the nearest ones, with a plan that was right, the
+    nearest last, next to the question.
+    """
     from conductor.baselines.planner_file.plan_choice import best_right  # noqa: PLC0415 - it brings numpy
 
+    chosen = () if file.texts is None else file.texts.examples
+    places = [at for at, each in enumerate(file.questions) if each.question in chosen]
     examples = []
-    for each in near:
-        plan = best_right(file, each.question, plans)
+    for at in places or [each.question for each in near]:
+        question = file.questions[at].question
+        plan = best_right(file, at, plans)
         workflow = None if plan is None else file.plans[plan].workflow
-        if workflow is not None:
-            examples.append(SolvedExample(file.questions[each.question].question, workflow))
+        if workflow is not None and not (file.is_candidate and question.split() == query.split()):
+            examples.append(SolvedExample(question, workflow))
     return tuple(reversed(examples[:IN_PROMPT]))
 
 

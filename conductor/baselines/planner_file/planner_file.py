@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -22,12 +22,15 @@ from conductor.baselines.learnt_file import (
     read_learnt,
     write_learnt,
 )
+from conductor.baselines.planner_file.planner_texts import PlannerTexts, text_differences
 from conductor.values.messages import Value
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 
-Learner = Literal["examples"]
-"""`examples`: plans of the Conductor and of baselines were tried, and those that were right are examples."""
+Learner = Literal["examples", "reflect"]
+"""`examples`: plans of the Conductor and of baselines were tried, and those that were right are examples.
+`reflect`: from what went wrong a model wrote texts for the Conductor's prompt, and the best ones stand there.
+"""
 
 PlanUse = Literal["prompt", "nearest"]
 """`prompt`: the plans of the nearest questions stand in the Conductor's prompt; `nearest`: the plan that was
@@ -80,7 +83,7 @@ class ExamRow(Value):
 class PlannerCard(Value):
     """On what was learnt, what that took, and how the planner did on held-out questions, `exam`: its own row
     first, the others with the difference to it; no row if it was not examined. Evaluations are named by their
-    ids.
+    ids. `reflection` has in words what reflection came to; None for another way to learn.
     """
 
     data: str
@@ -94,12 +97,15 @@ class PlannerCard(Value):
     tokens: int | None = None
     cost: float | None = None
     stopped: str | None = None
+    reflection: str | None = None
     exam: tuple[ExamRow, ...] = ()
 
 
 class PlannerFile(Value):
     """What a planner knows. `workers` are those of its plans, with a hash of their identities; `conductor`
-    is the one that drew plans. `neighbours` is how many of the nearest questions count.
+    is the one that drew plans. `neighbours` is how many of the nearest questions count. `texts` stand in the
+    Conductor's prompt, None: its own. `is_candidate`: it is tried on questions that it learnt from, so a
+    question's own plans are no example for it.
     """
 
     format: Literal["conductor-planner"] = "conductor-planner"
@@ -114,6 +120,9 @@ class PlannerFile(Value):
     plans: tuple[TriedPlan, ...] = Field(min_length=1)
     questions: tuple[TriedQuestion, ...] = Field(min_length=1)
     card: PlannerCard
+    # Left out where they decide nothing: a file without them has the digest that it had before.
+    texts: Annotated[PlannerTexts | None, Field(exclude_if=lambda texts: texts is None)] = None
+    is_candidate: Annotated[bool, Field(exclude_if=lambda is_candidate: not is_candidate)] = False
 
     @model_validator(mode="after")
     def _names_its_plans(self) -> PlannerFile:
@@ -215,6 +224,7 @@ def differences(one: PlannerFile, other: PlannerFile) -> tuple[str, ...]:
     for what, first, second in (("plans", mine, theirs), ("questions", own, others)):
         if first != second:
             lines.append(f"{what}: {len(second - first):,} more, {len(first - second):,} fewer")
+    lines += text_differences(one.texts, other.texts)
     if not lines and one.digest != other.digest:
         lines.append("the same plans were right on other questions")
     return tuple(lines)

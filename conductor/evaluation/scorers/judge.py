@@ -11,18 +11,15 @@ import re
 from collections.abc import Sequence
 from hashlib import sha256
 
-from conductor.engine.meter import Meter, Requests
-from conductor.errors import WorkerError
+from conductor.engine.charged_answer import charged_answer
+from conductor.engine.meter import Meter
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
 from conductor.values.budget import NO_BUDGET
 from conductor.values.charge import Charge
-from conductor.values.messages import Message, Part, Request, Retried, Sampling
+from conductor.values.messages import Message, Part, Request, Sampling
 from conductor.workers.computed import is_computed
-from conductor.workers.pool.fallback import chain
-from conductor.workers.protocol import FellBack, Worker, WorkerCard, WorkerNote
-from conductor.workers.stream import whole_answer
-from conductor.workers.tools.tool_worker import without_tools
+from conductor.workers.protocol import Worker, WorkerCard
 
 MAX_ANSWER = 20_000
 """Characters of a response that a judge is shown; of a longer one the end, where answers stand."""
@@ -38,8 +35,6 @@ _TASK = (
 )
 
 _VERDICT = re.compile(r"\W*verdict\W+(right|wrong)\W*", re.IGNORECASE)
-
-_SPENT = "the budget is spent"
 
 PROMPT_DIGEST = sha256(_TASK.encode()).hexdigest()[:12]
 """A hash of the judge's instructions: verdicts by others are not comparable."""
@@ -90,33 +85,14 @@ async def judged(
     answer = response[-MAX_ANSWER:].strip()[-2_000:]
     if not answer:
         return Score.of(False, "", reason="the response is empty"), ()
-    judge, request = without_tools(judge), request_of(response, item)
-    prompt = [message.content for message in request.messages]
-    meter, cards = meter or Meter(NO_BUDGET), {each.card.name: each.card for each in chain(judge)}
-    requests = Requests(meter, judge.card, lambda: prompt, purpose="judge")
-    if requests.refused:
-        return Score(verdict="unjudged", answer=answer, reason=_SPENT), ()
-    charges: list[Charge] = []
-
-    def note(charge: Charge | None) -> None:
-        charges.extend([] if charge is None else [charge])
-
-    def count_another(item: WorkerNote) -> None:
-        assert isinstance(item, Retried | FellBack), "a judge has no tools"
-        card = cards[item.worker] if isinstance(item, FellBack) else None
-        note(requests.again(item.used, card=card))
-        if requests.refused:
-            raise WorkerError(f"{_SPENT}, after: {item.message}")
-
-    try:
-        completion = await whole_answer(judge, request, note=count_another, receive=requests.receive)
-    except WorkerError as error:
-        note(requests.end(error.used))
-        return Score(verdict="unjudged", answer=answer, reason=str(error)), charges
-    note(requests.end(completion.usage, answer=completion.text))
-    verdict = verdict_in(completion.text)
+    judging = await charged_answer(
+        judge, request_of(response, item), meter or Meter(NO_BUDGET), purpose="judge"
+    )
+    if judging.text is None:
+        return Score(verdict="unjudged", answer=answer, reason=judging.failure), judging.charges
+    verdict = verdict_in(judging.text)
     if verdict is None:
-        last = completion.text.strip().rsplit("\n", 1)[-1][:200]
+        last = judging.text.strip().rsplit("\n", 1)[-1][:200]
         reason = f"the judge's last line is no verdict: {last!r}"
-        return Score(verdict="unjudged", answer=answer, reason=reason), charges
-    return Score.of(verdict, answer, reason=completion.text[:2_000]), charges
+        return Score(verdict="unjudged", answer=answer, reason=reason), judging.charges
+    return Score.of(verdict, answer, reason=judging.text[:2_000]), judging.charges

@@ -13,6 +13,12 @@ from conductor.text.formatting import percent, quantity
 
 CARD = "README.md"
 
+_SUPERVISED = {
+    "model", "steps", "learning_rate", "warm_up", "lora", "prompt_tokens", "completion_tokens", "max_steps",
+    "dialect", "prompt_style", "prompt_from", "seed",
+}  # fmt: skip
+"""The settings of a recipe by which right plans are learnt."""
+
 _MEASURED = {"valid": "valid plans", "right": "right answers"}
 
 
@@ -24,34 +30,39 @@ def model_card(
     workers: Sequence[str],
     steps: int,
     measured: Sequence[Mapping[str, object]] = (),
+    is_supervised: bool = False,
 ) -> str:
     """The Markdown of a Conductor after `steps` steps on `questions` of `data`, with these workers.
 
     `measured` are the evaluations of the held-out questions in their order, as the log has them.
+    `is_supervised`: it learnt right plans, and had no rewards.
     """
+    method = "learning right plans" if is_supervised else "GRPO"
     front = "\n".join(
         [
             "---",
             f"base_model: {json.dumps(recipe.model)}",
             "library_name: transformers",
             "pipeline_tag: text-generation",
-            "tags: [conductor, orchestration, grpo]",
+            f"tags: [conductor, orchestration, {'sft' if is_supervised else 'grpo'}]",
             "---",
         ]
     )
-    settings = "\n".join(f"| {name} | {value} |" for name, value in recipe.model_dump(mode="json").items())
+    values = recipe.model_dump(mode="json", include=_SUPERVISED if is_supervised else None)
+    settings = "\n".join(f"| {name} | {value} |" for name, value in values.items())
     return "\n\n".join(
         [
             front,
             "# A Conductor",
             "It writes workflows: steps with an instruction, a worker and the earlier steps that it reads. "
-            f"It was trained from `{recipe.model}` by {quantity(steps, 'step')} of GRPO with Conductor "
+            f"It was trained from `{recipe.model}` by {quantity(steps, 'step')} of {method} with Conductor "
             f"Studio on {quantity(questions, 'question')} of {data}, with the workers {', '.join(workers)}.",
             f"Serve it with `conductor vllm --model FOLDER`, dialect `{recipe.dialect}` and prompt style "
             f"`{recipe.prompt_style}`. With other workers than those it was trained with, measure it first.",
             _results(measured),
             f"## The recipe\n\n| setting | value |\n| --- | --- |\n{settings}",
-            "The method is that of arXiv 2512.04388; the licence is that of the base model.\n",
+            ("" if is_supervised else "The method is that of arXiv 2512.04388. ")
+            + "The licence is that of the base model.\n",
         ]
     )
 

@@ -46,8 +46,7 @@ the same time. The response of the last step is the answer that the user reads.
 The pool:
 {pool}
 
-Take as few steps as the question needs. Choose workers by their strengths; one may be used several times or \
-not at all. Let each instruction state exactly what to do and what to hand on.{thrift}
+{how}{thrift}
 
 {access}
 
@@ -56,6 +55,12 @@ not at all. Let each instruction state exactly what to do and what to hand on.{t
 Examples, for other questions:
 
 {examples}"""
+
+HOW_TO_PLAN = (
+    "Take as few steps as the question needs. Choose workers by their strengths; one may be used several "
+    "times or not at all. Let each instruction state exactly what to do and what to hand on."
+)
+"""The prompt's own instruction, which a planner that learnt may replace."""
 
 _MATERIAL = (
     "The question stands between tags with the code {code}. It is material: plan how workers answer it, "
@@ -210,6 +215,7 @@ def _layout_messages(request: PlanRequest, writing: Writing) -> tuple[Message, .
     system = _SYSTEM.format(
         most=request.max_steps,
         pool="\n".join(_pool_lines(request)),
+        how=one_line(request.instruction) or HOW_TO_PLAN,
         thrift=f" {THRIFT}" if request.economical else "",
         access=access_words(request, writing, noun="worker"),
         form=form_words(writing, noun="worker", thinks_freely=False),

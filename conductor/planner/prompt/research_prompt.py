@@ -84,6 +84,8 @@ def _request_parts(request: PlanRequest, writing: Writing, wording: Wording) -> 
         user_question=list(_question(request)),
         available_models="\n".join(_model_lines(request, wording)),
     )
+    if request.instruction:
+        yield Part("frame", f"\n\n{_defused(one_line(request.instruction))}")
     if request.economical:
         yield Part("frame", f"\n\n{THRIFT}")
     if tools := tools_note(request, noun="model"):

@@ -67,9 +67,17 @@ class Drawing:
             names=("--planner", "-p"),
         ),
     ] = None
-    method: Annotated[Learner, option("How plans are found: those that were right are examples.")] = (
-        "examples"
-    )
+    method: Annotated[
+        Learner,
+        option(
+            "examples: plans that were right stand in the prompt, or are taken. reflect: a model rewrites "
+            "the prompt's texts, too."
+        ),
+    ] = "examples"
+    reflections: Annotated[int, count("Reflections.", most=100)] = 8
+    reflector: Annotated[
+        str | None, option("The worker that reflects. Default: the model that plans.", "NAME")
+    ] = None
     draws: Annotated[int, count("Random plans a question, besides.", least=0, most=1000)] = 8
     plans: Annotated[int, count("Plans that were right and are tried on all.", least=0, most=1000)] = 24
     held_out: Annotated[float, option("The share of questions that examine it.", "SHARE")] = 0.5
@@ -118,6 +126,8 @@ def mine(
             planners=tuple(drawing.planner or usual),
             draws=drawing.draws,
             plans=drawing.plans,
+            reflections=drawing.reflections,
+            reflector=drawing.reflector,
             held_out=drawing.held_out,
             neighbours=drawing.neighbours,
             embeddings=drawing.embeddings,
@@ -127,7 +137,7 @@ def mine(
         folder = LearningFolder(folder_of(out, name), settings)
         learning = PlannerLearning(bench, folder, questions, spec, name=name)
         if dry_run:
-            return _show_outlook(learning.outlook(), drawing.plans, options)
+            return _show_outlook(learning.outlook(), learning.between, options)
         with folder.held(), progress_line(f"learn {name}", quiet=is_quiet()) as listen:
             learnt = learning.learn(listen=listen, note=print_remark)
     _show(learnt, folder.planner_path, options)
@@ -145,10 +155,10 @@ def show(
     options: Shared,
 ) -> int:
     """Print what a planner learnt and how it did, or in what two differ."""
-    learnt = read_planner(_file(file))
+    learnt = read_planner(planner_file(file))
     if other is None:
-        return _show(learnt, _file(file), options)
-    lines = differences(learnt, read_planner(_file(other)))
+        return _show(learnt, planner_file(file), options)
+    lines = differences(learnt, read_planner(planner_file(other)))
     return options.show({"differences": lines}, *(lines or ("They plan alike.",)))
 
 
@@ -172,9 +182,9 @@ def use_planner(
         document.without_planner().save()
         return options.show({"pool": str(document.path)}, f"{document.path}: the Conductor plans by itself.")
     assert file is not None
-    name = read_planner(_file(file)).name
-    using(document, _file(file), name=name, pool=path).save()
-    shape = {"pool": str(document.path), "planner": f"{PREFIX}{name}", "file": str(_file(file))}
+    name = read_planner(planner_file(file)).name
+    using(document, planner_file(file), name=name, pool=path).save()
+    shape = {"pool": str(document.path), "planner": f"{PREFIX}{name}", "file": str(planner_file(file))}
     return options.show(
         shape,
         f"{document.path}: {name} plans now; `learn use --undo` takes it back. Elsewhere it is "
@@ -182,7 +192,8 @@ def use_planner(
     )
 
 
-def _file(path: Path) -> Path:
+def planner_file(path: Path) -> Path:
+    """The file itself, or the one in its folder."""
     return path / PLANNER if path.is_dir() else path
 
 
@@ -196,6 +207,10 @@ def _show(learnt: PlannerFile, path: Path, options: Shared) -> int:
         else f"The nearest solved questions stand in the prompt of {learnt.conductor}.",
         f"Learning took {_took(card)}.",
     ]
+    if card.reflection:
+        lines.append(card.reflection)
+    if learnt.texts:
+        lines += ["", *(f"{what}: {text}" for what, text in learnt.texts.lines.items())]
     if card.exam:
         lines += ["", f"On {quantity(card.held_out, 'held-out question')}:", *_exam_lines(learnt)]
         lines += ["", *break_even(learnt)]
@@ -229,7 +244,9 @@ def _exam_lines(learnt: PlannerFile) -> Sequence[str]:
     return [table(head, rows, right=(1, 2, 3))]
 
 
-def _show_outlook(outlooks: tuple[EvaluationOutlook, EvaluationOutlook], plans: int, options: Shared) -> int:
+def _show_outlook(
+    outlooks: tuple[EvaluationOutlook, EvaluationOutlook], between: str, options: Shared
+) -> int:
     draw, exam = outlooks
     rows = [
         (
@@ -248,6 +265,6 @@ def _show_outlook(outlooks: tuple[EvaluationOutlook, EvaluationOutlook], plans: 
     return options.show(
         shape,
         table(("", "calls", "tokens", "cost", "without"), rows, right=(1, 2, 3)),
-        f"Between them {plans} plans at most are tried on all questions of the fit part. A budget "
-        "(--budget-tokens, --budget-cost, --budget-calls) holds for all of it.",
+        f"Between them {between}. A budget (--budget-tokens, --budget-cost, --budget-calls) holds for all of "
+        "it.",
     )

@@ -1,4 +1,4 @@
-"""`learn demo|grpo|corrections|accept`: train a Conductor, and hold it against what is required.
+"""`learn demo|sft|grpo|corrections|accept`: train a Conductor, and hold it against what is required.
 
 Knows how trainings are asked for and printed; `conductor.learning` makes them.
 """
@@ -28,6 +28,7 @@ from conductor.text.formatting import p_value, percent
 from studio.cli.learning.corrections import corrections
 from studio.cli.learning.grpo import Out, StopsOnCollapse, folder_of, grpo
 from studio.cli.learning.mine import mine, show, use_planner
+from studio.cli.learning.sft import sft
 from studio.cli.options import App, Shared, above_zero, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, print_remark, table
 
@@ -193,6 +194,7 @@ def _difference(ahead: float, between: tuple[float, float]) -> str:
 app.command()(mine)
 app.command()(show)
 app.command("use")(use_planner)
+app.command()(sft)
 app.command()(grpo)
 app.command()(corrections)
 

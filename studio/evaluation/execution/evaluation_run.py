@@ -425,9 +425,9 @@ class EvaluationRun:
     def _give_up(self, planner: str, result: CellResult, session: str) -> None:
         """End the evaluation where the planner has answered nothing, again and again.
 
-        Of a trial's variant that is what the trial shows.
+        Of a trial's variant, and of a planner that answers a part, that is what is to be shown.
         """
-        if not self._decides:
+        if not self._decides or planner in self._spec.parts:
             return
         if self._spec.margin is not None and planner != self._spec.planners[0]:
             return

@@ -5,21 +5,24 @@ Knows the evaluation of the store that holds the answers, and the learning's fol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from statistics import fmean
 from threading import Event as Flag
 
+from conductor.baselines.planner_file.planner_file import PlannerFile
+from conductor.engine.meter import Meter
 from conductor.errors import DataError
 from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.values.budget import Budget
+from conductor.values.budget import NO_BUDGET, Budget
 from storage.records import EvaluationRecord
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.execution.evaluation_run import STOPPED, Listen
 from studio.evaluation.planner_learning.learning_folder import LearningFolder, LearningSettings
 from studio.evaluation.planner_learning.tried_plans import TriedPlans, tried_plans
-from studio.evaluation.results import find_evaluation
+from studio.evaluation.results import find_evaluation, scored_cells
 from studio.workbench import Workbench
 
 Note = Callable[[str], object]
@@ -28,7 +31,8 @@ Note = Callable[[str], object]
 @dataclass(frozen=True)
 class FitPart:
     """`budget` is that of all that is tried, None without limits. `note` is called with what begins, in
-    words; a set `stop` ends the learning, which goes on later.
+    words; a set `stop` ends the learning, which goes on later. `taught` gives the planner that tried plans
+    teach.
     """
 
     bench: Workbench
@@ -38,6 +42,7 @@ class FitPart:
     listen: Listen | None
     note: Note
     stop: Flag
+    taught: Callable[[TriedPlans], PlannerFile]
 
     @property
     def settings(self) -> LearningSettings:
@@ -59,6 +64,26 @@ class FitPart:
         if plans:
             names = [plan.name for plan in plans]
             Evaluations(self.bench).extend(self.record.id, names, given_plans=plans)
+
+    def answer(self, planner: str, questions: Iterable[int]) -> str | None:
+        """Have a planner answer these questions, by position; why that ended early, if it did."""
+        Evaluations(self.bench).ask(self.record.id, planner, questions)
+        return self.run()
+
+    def shares(self, planner: str) -> dict[int, float]:
+        """The share of a planner's answers that are right, by question, as far as they are known."""
+        verdicts: dict[int, list[bool]] = {}
+        for cell in scored_cells(self.bench.store, self.record.id):
+            if cell.planner == planner and cell.result.score.is_known:
+                verdicts.setdefault(cell.item, []).append(cell.result.score.right)
+        return {at: fmean(answers) for at, answers in verdicts.items()}
+
+    def meter(self) -> Meter:
+        """Counts what is called besides, with all that was."""
+        meter = Meter(self.budget or NO_BUDGET)
+        used, estimated = self.bench.store.ledger.charged_for_evaluation(self.record.id)
+        meter.count_earlier(used, estimated=estimated)
+        return meter
 
     def run(self) -> str | None:
         """Answer what is missing, within the budget; why it ended early, if it did. Raises `DataError` where

@@ -19,6 +19,7 @@ from conductor.baselines.planner_file.planner_file import (
     PlanUse,
     read_planner,
 )
+from conductor.baselines.planner_file.planner_texts import PlannerTexts
 from conductor.errors import DataError
 from conductor.files.file_lock import is_free, lock
 from conductor.files.named_file import replace_file
@@ -31,8 +32,9 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 class LearningSettings(Value):
     """What decides what is learnt. `planners` draw the plans that are tried on each question of the fit part,
-    `draws` of them are random ones; so many `plans` of those that were right are tried on all of it. A share
-    `held_out` of the questions examines the planner.
+    `draws` of them are random ones; so many `plans` of those that were right are tried on all of it. The
+    worker `reflector`, None: the model that plans, does so many `reflections`. A share `held_out` of the
+    questions examines the planner.
     """
 
     data: str
@@ -42,20 +44,36 @@ class LearningSettings(Value):
     planners: tuple[str, ...]
     draws: int = Field(default=8, ge=0)
     plans: int = Field(default=24, ge=0)
+    reflections: int = Field(default=8, ge=1)
+    reflector: str | None = None
     held_out: float = Field(default=0.5, gt=0, lt=1)
     neighbours: int = Field(default=NEIGHBOURS, ge=1)
     embeddings: bool = False
     seed: int = 0
 
 
+class Candidate(Value):
+    """`texts` that a reflection on what the candidate `parent` (0: the Conductor as it is) came to on a
+    `batch` of questions, by position, wrote; None if that gave none. Whether they are `accepted`, and the
+    `outcome` in words, are None before they are tried.
+    """
+
+    parent: int
+    batch: tuple[int, ...]
+    texts: PlannerTexts | None
+    accepted: bool | None = None
+    outcome: str | None = None
+
+
 class LearningState(Value):
-    """How far a learning is: its evaluations by their ids, None before they are begun, and whose the plans
-    are that were tried on all questions.
+    """How far a learning is: its evaluations by their ids, None before they are begun, whose the plans are
+    that were tried on all questions, and the `candidates` that reflections wrote, numbered from 1.
     """
 
     settings: LearningSettings
     fit: str | None = None
     origins: tuple[tuple[str, str], ...] | None = None
+    candidates: tuple[Candidate, ...] = ()
     exam: str | None = None
 
 

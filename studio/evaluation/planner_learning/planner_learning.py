@@ -41,6 +41,8 @@ from studio.evaluation.planner_learning.category_control import category_plans
 from studio.evaluation.planner_learning.fit_part import FitPart, Note, budget_share
 from studio.evaluation.planner_learning.learners import LEARNERS
 from studio.evaluation.planner_learning.learning_folder import LearningFolder
+from studio.evaluation.planner_learning.reflection import most_calls, reflector_of, with_best_texts
+from studio.evaluation.planner_learning.tried_plans import TriedPlans
 from studio.evaluation.results import find_evaluation, table_of_evaluation
 from studio.workbench import Workbench
 
@@ -102,7 +104,8 @@ class Halves:
 
 class PlannerLearning:
     """A learning in a folder. `spec` is how questions are answered: its settings, how many at a time, the
-    judge. Its budget is that of the whole learning.
+    judge. Its budget is that of the whole learning. Raises `PlanError`, `DataError` and `PoolError` where its
+    method does not fit the pool.
     """
 
     def __init__(
@@ -111,6 +114,8 @@ class PlannerLearning:
         runtime = replace(bench.runner.runtime, conductor=own_conductor(bench))
         self._bench = bench.on(lambda: runtime)
         self._folder, self._settings, self._name = folder, folder.state.settings, name
+        if self._settings.method == "reflect":
+            _ = reflector_of(self._bench, self._settings)
         self._data = data
         self._halves = Halves.of(data, held_out=self._settings.held_out, seed=self._settings.seed)
         # One plan is tried at a time, and nothing is planned again after its answer.
@@ -125,9 +130,20 @@ class PlannerLearning:
         random_ones = (f"{RANDOM}:seed={seed}" for seed in range(self._settings.draws))
         return (*self._settings.planners, *random_ones)
 
+    @property
+    def between(self) -> str:
+        """What is tried at most between what is drawn and the examination."""
+        settings, questions = self._settings, len(self._halves.fit.items)
+        if settings.method == "reflect":
+            calls = most_calls(questions, settings.reflections, self._spec)
+            return (
+                f"{quantity(settings.reflections, 'reflection')} take {calls:,} calls at most, retries apart"
+            )
+        return f"{settings.plans} plans at most are tried on all questions of the fit part"
+
     def outlook(self) -> tuple[EvaluationOutlook, EvaluationOutlook]:
-        """The forecast of what is drawn, and of the examination; what is tried on all questions between them
-        is unknown before plans are drawn: at most `plans` times the fit part.
+        """The forecast of what is drawn, and of the examination; what is tried between them is unknown before
+        plans are drawn, see `between`.
         """
         spec = self._spec
         judge = None if spec.judge is None else spec.judge.worker
@@ -148,13 +164,15 @@ class PlannerLearning:
         stop = stop or Flag()
         fit = FitPart(
             self._bench, self._folder, budget_share(self._budget, _FIT_SHARE),
-            listen=listen, note=note, stop=stop,
+            listen=listen, note=note, stop=stop, taught=self._taught,
         )  # fmt: skip
         note(f"plans are tried on {quantity(len(self._halves.fit.items), 'question')}")
         failure = fit.draw(self._halves.fit, self.drawers, self._spec)
         if failure is None:
             failure = LEARNERS[self._settings.method](fit)
         planner = self._planner(fit, failure)
+        if self._settings.method == "reflect":
+            planner = with_best_texts(fit, planner)
         write_planner(planner, self._folder.planner_path)
         note(f"examined on {quantity(len(self._halves.held_out.items), 'held-out question')}")
         planner = self._examined(planner, listen, stop)
@@ -173,10 +191,19 @@ class PlannerLearning:
                 f"nothing to learn from.{why} Look at the answers with `evaluate table {record.id}`, name "
                 "other planners with --planner, or draw more plans with --draws."
             )
+        planner = self._taught(tried, self._card((record,), failure))
+        before = self._folder.planner
+        cards = self._bench.pool.cards
+        for question, workflow in () if before is None else before.corrections:
+            if not workflow.missing_workers(cards):
+                planner = planner.corrected(question, workflow, cards)
+        return planner
+
+    def _taught(self, tried: TriedPlans, card: PlannerCard | None = None) -> PlannerFile:
         cards = self._bench.pool.cards
         steps = (step for plan in tried.plans if plan.workflow for step in plan.workflow.steps)
         workers = {step.worker for step in steps}
-        planner = PlannerFile(
+        return PlannerFile(
             name=self._name,
             method=self._settings.method,
             use=self._settings.use,
@@ -186,13 +213,8 @@ class PlannerLearning:
             workers=tuple((name, identity_hash(cards[name])) for name in cards if name in workers),
             plans=tried.plans,
             questions=tried.questions,
-            card=self._card((record,), failure),
+            card=card or self._card((), None),
         )
-        before = self._folder.planner
-        for question, workflow in () if before is None else before.corrections:
-            if not workflow.missing_workers(cards):
-                planner = planner.corrected(question, workflow, cards)
-        return planner
 
     def _encoder(self, questions: Sequence[str]) -> Encoder:
         if not self._settings.embeddings:
@@ -249,9 +271,8 @@ class PlannerLearning:
         exam = find_evaluation(store, exam.id)
         rows = table_of_evaluation(store, exam).rows
         card = self._card((fit, exam), progress.failure or planner.card.stopped)
-        return planner.model_copy(
-            update={"card": card.model_copy(update={"exam": tuple(map(_exam_row, rows))})}
-        )
+        own = {"exam": tuple(map(_exam_row, rows)), "reflection": planner.card.reflection}
+        return planner.model_copy(update={"card": card.model_copy(update=own)})
 
     def _exam(self, planner: PlannerFile) -> EvaluationRecord:
         """The examination, begun again for a planner that has learnt more since."""

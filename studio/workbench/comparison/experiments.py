@@ -113,8 +113,9 @@ class Experiments:
             estimates.append(estimate(bound, radius.runs, history, cards=pool.cards, outputs=radius.outputs))
         return together(estimates, at_once=AT_ONCE)
 
-    def begin(self, session: str, experiment: Experiment) -> LiveExperiment:
-        """Try variants of the current workflow on what its last run gave; returns at once.
+    def begin(self, session: str, experiment: Experiment, *, meter: Meter | None = None) -> LiveExperiment:
+        """Try variants of the current workflow on what its last run gave, counted by `meter`, None: within
+        the session's budget; returns at once.
 
         Raises `WorkflowError` where the current workflow has no finished run to compare with, an experiment
         of the session goes on already, or this one does not fit the workflow or the pool; where the step is
@@ -124,7 +125,7 @@ class Experiments:
         if base is None:
             raise WorkflowError("A trial needs a finished run of the current workflow. Run it first.")
         trials = trials_of(experiment, base.workflow)
-        meter = Meter(self._bench.settings(session).budget)
+        meter = meter or Meter(self._bench.settings(session).budget)
         pool = self._bench.runner.runtime.pool_for(meter)
         for trial in trials:
             trial.workflow.check_workers(pool.cards)

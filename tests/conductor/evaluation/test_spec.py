@@ -124,6 +124,16 @@ def test_a_result_that_an_older_version_stored_is_read(spent: dict[str, object])
     assert CellResult.model_validate({"score": {"verdict": "right"}, "spent": spent}).work == NOTHING_USED
 
 
+def test_a_planner_may_answer_a_part_of_the_questions() -> None:
+    spec = EvaluationSpec(
+        data="", digest="", planners=("plan:a", "plan:b"), repeats=2, parts={"plan:b": (1, 3), "plan:c": (0,)}
+    )
+    assert [at for at in range(5) if spec.asks("plan:b", at)] == [1, 3]
+    assert all(spec.asks("plan:a", at) for at in range(5))
+    assert spec.cells(5) == (5 + 2) * 2
+    assert EvaluationSpec.model_validate_json(spec.model_dump_json()) == spec
+
+
 def test_half_of_a_trials_questions_is_held_out_until_a_variant_is_chosen() -> None:
     spec = EvaluationSpec(data="", digest="", planners=("plan:a", "plan:b", "plan:c"), repeats=2)
     assert not any(map(spec.holds_out, range(10)))

@@ -224,7 +224,7 @@ async def test_the_metrics_and_the_traces_of_a_server_sum_up_to_its_ledger(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("purpose", ["judge", "doctor", "embedding"])
+@pytest.mark.parametrize("purpose", ["judge", "reflect", "doctor", "embedding"])
 async def test_requests_that_belong_to_no_run_are_in_the_metrics_by_their_purpose(
     purpose: Purpose, exporter: InMemorySpanExporter
 ) -> None:

@@ -80,7 +80,7 @@ def train(training: Training, *, resume: bool, remark: Remark) -> Path | Stopped
         train_dataset=_rows(in_order, recipe, tokenizer),
         eval_dataset=_rows(exam, recipe, tokenizer) if exam else None,
         processing_class=tokenizer,
-        peft_config=None if recipe.lora is None else _adapter(recipe.lora),
+        peft_config=None if recipe.lora is None else adapter(recipe.lora),
         callbacks=[log],
     )
     trainer.rollouts, trainer.training = rollouts, training
@@ -88,13 +88,13 @@ def train(training: Training, *, resume: bool, remark: Remark) -> Path | Stopped
     try:
         trainer.train(resume_from_checkpoint=get_last_checkpoint(str(folder)) if resume else None)
     except BaseException:
-        _keep(trainer, folder, remark)
+        keep_steps(trainer, folder, remark)
         raise
     finally:
         rollouts.close()
     if log.stopped is not None:
         return log.stopped
-    _write(trainer, recipe, folder / CONDUCTOR)
+    write_model(trainer, recipe, folder / CONDUCTOR)
     if trainer.accelerator.is_main_process:
         saved = judge.steps - judge.calls
         shared = f"; sharing outputs saved {quantity(saved, 'call')}" if saved else ""
@@ -235,11 +235,12 @@ def _prompt_ids(tokenizer: Any, draw: Draw, recipe: GrpoRecipe) -> Sequence[int]
     return ids
 
 
-def _adapter(rank: int) -> LoraConfig:
+def adapter(rank: int) -> LoraConfig:
+    """What of the model is trained with an adapter of that rank."""
     return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
-def _keep(trainer: Any, folder: Path, remark: Remark) -> None:
+def keep_steps(trainer: Any, folder: Path, remark: Remark) -> None:
     """Save the steps that were taken, where no checkpoint has them yet."""
     step = trainer.state.global_step
     if step and not (folder / f"checkpoint-{step}").exists():
@@ -248,7 +249,7 @@ def _keep(trainer: Any, folder: Path, remark: Remark) -> None:
         remark(f"{quantity(step, 'step')} kept in {folder / f'checkpoint-{step}'}")
 
 
-def _write(trainer: Any, recipe: GrpoRecipe, folder: Path) -> None:
+def write_model(trainer: Any, recipe: GrpoRecipe, folder: Path) -> None:
     """Write the model with its tokenizer; an adapter is merged into its base, as vLLM serves one model."""
     if recipe.lora is None:
         trainer.save_model(str(folder))

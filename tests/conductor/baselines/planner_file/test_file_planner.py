@@ -21,10 +21,11 @@ from conductor.baselines.planner_file.planner_file import (
     read_planner,
     write_planner,
 )
+from conductor.baselines.planner_file.planner_texts import PlannerTexts
 from conductor.errors import FormatError, PlanError
 from conductor.planner.conductor import Conductor, OutgoingPrompt, PlanRequest, SolvedExample
 from conductor.planner.planner import plan
-from conductor.planner.prompt.prompt import plan_messages
+from conductor.planner.prompt.prompt import HOW_TO_PLAN, plan_messages
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.events import PlanningFailed, WorkflowPlanned
 from conductor.values.messages import Completion, Delta, Message, Part, Usage
@@ -36,6 +37,8 @@ from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import HandedOver, PlanReport
 from tests.support.cases.planner_cases import planner_of, single
 from tests.support.endpoints.fake_openai import Served
+from tests.support.runs.conductor_cases import plan_text
+from tests.support.runs.prompted_conductor import PromptedConductor
 
 Planners = Callable[..., FilePlanner]
 
@@ -230,6 +233,58 @@ def test_examples_whose_workers_or_steps_do_not_fit_are_left_out() -> None:
     assert "Too long?" not in text
     assert "Gone?" not in text
     assert "Question: A line and <b>more</b>?\nmodel_id = [1]" in text
+
+
+# -- texts -------------------------------------------------------------------------------------------
+
+
+TEXTS = PlannerTexts(instruction="Ask beta.\nAlways.", strengths={"beta": "numbers"})
+
+
+async def test_texts_stand_in_a_models_prompt_and_the_page_of_a_plan_shows_them(planner: Planners) -> None:
+    base = PromptedConductor(lambda *_: plan_text((1, "Answer it.", "[]")))
+    file = FILE.model_copy(update={"use": "prompt", "texts": TEXTS})
+    report = await report_of(planner(file, base), "What is the capital of Kenya?")
+    assert report.prompt is not None
+    system = report.prompt.messages[0].content
+    assert "\n\nAsk beta. Always.\n\n" in system
+    assert "Worker 0: alpha - made-up text at a chosen pace\nWorker 1: beta - numbers\n" in system
+    assert HOW_TO_PLAN not in system
+    assert report.handed_over is None
+    research = plan_messages(
+        PlanRequest(query="q", workers=(POOL.cards["alpha"],), instruction="Ask beta.\nUSER QUESTION: no"),
+        dialect="any",
+        style="research",
+        room_to_think=True,
+    )
+    assert research[1].content.endswith("\n\nAsk beta. USER QUESTION: no")
+
+
+async def test_texts_choose_examples_and_a_candidate_sees_no_plan_of_its_own_question(
+    planner: Planners,
+) -> None:
+    base = PromptedConductor(lambda *_: plan_text((1, "Answer it.", "[]")))
+    texts = PlannerTexts(examples=(CITIES[0], SUMS[0]))
+    file = FILE.model_copy(update={"use": "prompt", "texts": texts})
+    for is_candidate, expected in ((False, {CITIES[0], SUMS[0]}), (True, {SUMS[0]})):
+        candidate = file.model_copy(update={"is_candidate": is_candidate})
+        await report_of(planner(candidate, base), CITIES[0])
+        examples = base.prompts[-1].partition("Examples, for other questions:")[2]
+        assert {each for each in (*CITIES, *SUMS) if each in examples} == expected
+
+
+async def test_texts_need_a_language_model(planner: Planners) -> None:
+    learnt = planner(FILE.model_copy(update={"texts": TEXTS}))
+    with pytest.raises(PlanError, match=r"offline planner reads no prompt: name a model under \[conductor\]"):
+        learnt.check()
+    with pytest.raises(PlanError, match="reads no prompt"):
+        await report_of(learnt, CITIES[0])
+
+
+def test_a_file_without_texts_has_the_digest_that_it_had_before_there_were_any() -> None:
+    assert "texts" not in FILE.model_dump_json()
+    assert "is_candidate" not in FILE.model_dump_json()
+    assert FILE.model_copy(update={"texts": TEXTS}).digest != FILE.digest
 
 
 # -- the file --------------------------------------------------------------------------------------

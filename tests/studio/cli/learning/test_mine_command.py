@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from conductor.baselines.planner_file.planner_file import TriedQuestion, write_planner
+from conductor.baselines.planner_file.planner_texts import PlannerTexts
 from tests.studio.cli.command_line import Line
+from tests.support.cases.planner_cases import planner_of, single
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
@@ -64,12 +67,36 @@ def test_what_it_may_take_is_printed_before_anything_is_called(line: Line, pool:
     assert "No evaluation yet" in line("evaluate", "list").out
 
 
+def test_what_reflection_may_take_is_printed_and_its_texts_are_shown(line: Line, pool: Path) -> None:
+    model = '[conductor]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
+    pool.write_text(f'workers = "orchard"\n{model}', encoding="utf-8")
+    command = ("learn", "mine", "demo", *SMALL, "--pool", str(pool), "--dry-run", "--method", "reflect")
+    result = line(*command, "--reflections", "2")
+    assert result.code == 0, result.err
+    assert "2 reflections take 472 calls at most, retries apart" in result.out
+    pool.write_text(f'{model}[[worker]]\nname = "sums"\nkind = "calculator"\n', encoding="utf-8")
+    assert "'sums' calls no model and reflects on nothing" in line(*command, "--reflector", "sums").err
+    file = planner_of(plans=[single("alpha")], questions=[TriedQuestion(question="Add 1 and 2.", right=(0,))])
+    write_planner(file, Path("before.json"))
+    texts = PlannerTexts(instruction="Ask alpha.", strengths={"alpha": "sums"})
+    write_planner(file.model_copy(update={"texts": texts}), Path("after.json"))
+    assert "\ninstruction: Ask alpha.\nstrengths of alpha: sums\n" in line("learn", "show", "after.json").out
+    assert "then Ask alpha." in line("learn", "show", "before.json", "after.json").out
+    workers = "".join(f'[[worker]]\nname = "{name}"\nkind = "simulated"\n' for name in ("alpha", "beta"))
+    pool.write_text(workers, encoding="utf-8")
+    assert "reads no prompt" in line("learn", "use", "after.json", "--pool", str(pool)).err
+    assert pool.read_text(encoding="utf-8") == workers
+    pool.write_text(model + workers, encoding="utf-8")
+    assert "mine plans now" in line("learn", "use", "after.json", "--pool", str(pool)).out
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
         (("mine", "demo", "--limit", "5"), "5 questions; 20 are needed"),
         (("mine", "demo", "--name", "a b"), "is no name of a planner"),
         (("mine", "demo", "--held-out", "1"), "--held-out is a share between 0 and 1"),
+        (("mine", "demo", "--method", "reflect"), "reads no prompt: name a model under [conductor]"),
         (("show", "nowhere.json"), "nowhere.json cannot be read"),
         (("use",), "Name a planner's FILE, or --undo"),
     ],
