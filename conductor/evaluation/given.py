@@ -6,6 +6,7 @@ workflows and their edits; knows no store.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -22,8 +23,8 @@ PLANS_OF = "plans:"
 
 
 class FixedPlan(Value):
-    """`workflow` with its `edits` for every question. `source` is how people know the workflow: the title of
-    its session, or a file's name.
+    """`workflow` with its `edits` for the `questions` at these positions, None: for every one. `source` is
+    how people know the workflow: the title of its session, or a file's name.
 
     Outputs that were pinned for one question are not those of another: it has none.
     """
@@ -33,10 +34,14 @@ class FixedPlan(Value):
     source: str
     workflow: Workflow
     edits: tuple[Edit, ...] = ()
+    questions: frozenset[int] | None = Field(default=None, exclude_if=lambda questions: questions is None)
 
     @classmethod
-    def of(cls, name: str, source: str, workflow: Workflow) -> FixedPlan:
-        return cls(name=name, source=source, workflow=workflow.unpinned.ungated)
+    def of(
+        cls, name: str, source: str, workflow: Workflow, questions: Iterable[int] | None = None
+    ) -> FixedPlan:
+        positions = None if questions is None else frozenset(questions)
+        return cls(name=name, source=source, workflow=workflow.unpinned.ungated, questions=positions)
 
     @property
     def title(self) -> str:
