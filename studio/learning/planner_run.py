@@ -14,7 +14,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from conductor.baselines.planner_file.planner_file import PlannerFile, PlanUse, read_planner
+from conductor.baselines.planner_file.planner_file import (
+    Learner,
+    PlannerFile,
+    PlanUse,
+    read_planner,
+)
 from conductor.errors import ConductorError, DataError
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.items import DataSet
@@ -47,6 +52,7 @@ class PlannerSettings(Value):
 
     data: str
     pool: str | None = None
+    method: Learner = "examples"
     use: PlanUse
     draws: int = Field(ge=0)
     plans: int = Field(ge=0)
@@ -60,7 +66,8 @@ class PlannerSettings(Value):
         """What follows `conductor learn` to learn in this folder."""
         file = path / self.data
         options = {
-            "--name": path.name, "--out": path, "--pool": self.pool, "--use": self.use, "--draws": self.draws,
+            "--name": path.name, "--out": path, "--pool": self.pool, "--method": self.method,
+            "--use": self.use, "--draws": self.draws,
             "--plans": self.plans, "--limit": self.limit, "--seed": self.seed, "--judge": self.judge,
             "--budget-tokens": self.budget.tokens, "--budget-cost": self.budget.cost,
         }  # fmt: skip

@@ -26,8 +26,9 @@ from conductor.values.messages import Value
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 
-Learner = Literal["examples"]
-"""`examples`: plans of the Conductor and of baselines were tried, and those that were right are examples."""
+Learner = Literal["examples", "search"]
+"""`examples`: plans of the Conductor and of baselines were tried, and those that were right are examples;
+`search`: these were edited besides, and the plans that solve most were tried on all questions."""
 
 PlanUse = Literal["prompt", "nearest"]
 """`prompt`: the plans of the nearest questions stand in the Conductor's prompt; `nearest`: the plan that was

@@ -5,7 +5,7 @@ Knows options and prints; `studio.evaluation.planner_learning` learns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +23,7 @@ from conductor.baselines.planner_file.planner_file import (
     differences,
     read_planner,
 )
+from conductor.baselines.search.generation import RUNGS
 from conductor.errors import DataError, PoolError
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.files.project_folder import new_pool_file
@@ -33,6 +34,7 @@ from conductor.workers.pool.toml_editor import PoolDocument
 from studio.cli.evaluation.outcome import progress_line
 from studio.cli.evaluation.questions import Source, on_its_pool
 from studio.cli.learning.grpo import Out, folder_of
+from studio.cli.learning.plan_lines import plan_lines
 from studio.cli.opening import confirm_keys, opened
 from studio.cli.options import Configured, DryRun, Limited, Pooled, Shared, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, is_quiet, name_next, print_remark, table
@@ -50,6 +52,10 @@ from studio.evaluation.planner_learning.planner_learning import (
     usual_use,
 )
 from studio.evaluation.planner_learning.planner_use import using
+from studio.evaluation.planner_learning.search import FINALISTS
+
+PLANS: Mapping[Learner, int] = {"examples": 24, "search": 400}
+"""How many plans are tried, unless another number is named."""
 
 _File = Annotated[Path, Argument(parser=Path, metavar="FILE", help="A planner.json, or its folder.")]
 
@@ -67,11 +73,18 @@ class Drawing:
             names=("--planner", "-p"),
         ),
     ] = None
-    method: Annotated[Learner, option("How plans are found: those that were right are examples.")] = (
-        "examples"
-    )
+    method: Annotated[
+        Learner, option("How plans are found: as examples, or by a search that edits them.")
+    ] = "examples"
     draws: Annotated[int, count("Random plans a question, besides.", least=0, most=1000)] = 8
-    plans: Annotated[int, count("Plans that were right and are tried on all.", least=0, most=1000)] = 24
+    plans: Annotated[
+        int | None,
+        count(
+            "Plans that were right and are tried on all (24 by default); plans that a search makes (400).",
+            least=0,
+            most=10_000,
+        ),
+    ] = None
     held_out: Annotated[float, option("The share of questions that examine it.", "SHARE")] = 0.5
     use: Annotated[
         PlanUse | None,
@@ -110,14 +123,15 @@ def mine(
     with opened(options) as bench:
         # As `evaluate run` compares a shipped set.
         usual = usual_planners(bench.pool, SHIPPED[data].planners if data in SHIPPED else None)
+        plans = PLANS[drawing.method] if drawing.plans is None else drawing.plans
         settings = LearningSettings(
             data=questions.name,
             digest=questions.digest,
             method=drawing.method,
-            use=drawing.use or usual_use(bench),
+            use=drawing.use or ("nearest" if drawing.method == "search" else usual_use(bench)),
             planners=tuple(drawing.planner or usual),
             draws=drawing.draws,
-            plans=drawing.plans,
+            plans=plans,
             held_out=drawing.held_out,
             neighbours=drawing.neighbours,
             embeddings=drawing.embeddings,
@@ -127,7 +141,7 @@ def mine(
         folder = LearningFolder(folder_of(out, name), settings)
         learning = PlannerLearning(bench, folder, questions, spec, name=name)
         if dry_run:
-            return _show_outlook(learning.outlook(), drawing.plans, options)
+            return _show_outlook(learning.outlook(), settings, options)
         with folder.held(), progress_line(f"learn {name}", quiet=is_quiet()) as listen:
             learnt = learning.learn(listen=listen, note=print_remark)
     _show(learnt, folder.planner_path, options)
@@ -141,13 +155,16 @@ def show(
     other: Annotated[
         Path | None, Argument(parser=Path, metavar="OTHER", help="A second one: print the differences.")
     ] = None,
+    plans: Annotated[
+        bool, flag("--plans", "Print its plans as well: their steps, and what each came to.")
+    ] = False,
     *,
     options: Shared,
 ) -> int:
     """Print what a planner learnt and how it did, or in what two differ."""
     learnt = read_planner(_file(file))
     if other is None:
-        return _show(learnt, _file(file), options)
+        return _show(learnt, _file(file), options, plans=plans)
     lines = differences(learnt, read_planner(_file(other)))
     return options.show({"differences": lines}, *(lines or ("They plan alike.",)))
 
@@ -186,12 +203,12 @@ def _file(path: Path) -> Path:
     return path / PLANNER if path.is_dir() else path
 
 
-def _show(learnt: PlannerFile, path: Path, options: Shared) -> int:
+def _show(learnt: PlannerFile, path: Path, options: Shared, *, plans: bool = False) -> int:
     card = learnt.card
     lines = [
         f"{path}: {learnt.name} learnt from {quantity(card.fit, 'question')} of {card.data}; "
         f"{learnt.solved} of them were solved, by {quantity(len(learnt.plans), 'plan')}.",
-        "It takes the nearest question's plan as it is."
+        "It takes the plan that is right most likely, as it is."
         if learnt.use == "nearest"
         else f"The nearest solved questions stand in the prompt of {learnt.conductor}.",
         f"Learning took {_took(card)}.",
@@ -203,7 +220,9 @@ def _show(learnt: PlannerFile, path: Path, options: Shared) -> int:
         lines.append("It was not examined on held-out questions.")
     if card.stopped:
         lines.append(card.stopped)
-    shape = {"file": str(path), **learnt.model_dump(mode="json", exclude={"encoder", "plans", "questions"})}
+    hidden = {"encoder"} if plans else {"encoder", "plans", "questions"}
+    shape = {"file": str(path), **learnt.model_dump(mode="json", exclude=hidden)}
+    lines += plan_lines(learnt) if plans else []
     return options.show({**shape, "solved": learnt.solved}, *lines)
 
 
@@ -229,7 +248,9 @@ def _exam_lines(learnt: PlannerFile) -> Sequence[str]:
     return [table(head, rows, right=(1, 2, 3))]
 
 
-def _show_outlook(outlooks: tuple[EvaluationOutlook, EvaluationOutlook], plans: int, options: Shared) -> int:
+def _show_outlook(
+    outlooks: tuple[EvaluationOutlook, EvaluationOutlook], settings: LearningSettings, options: Shared
+) -> int:
     draw, exam = outlooks
     rows = [
         (
@@ -248,6 +269,15 @@ def _show_outlook(outlooks: tuple[EvaluationOutlook, EvaluationOutlook], plans: 
     return options.show(
         shape,
         table(("", "calls", "tokens", "cost", "without"), rows, right=(1, 2, 3)),
-        f"Between them {plans} plans at most are tried on all questions of the fit part. A budget "
-        "(--budget-tokens, --budget-cost, --budget-calls) holds for all of it.",
+        f"Between them {_between(settings)} A budget (--budget-tokens, --budget-cost, --budget-calls) holds "
+        "for all of it.",
     )
+
+
+def _between(settings: LearningSettings) -> str:
+    if settings.method == "search":
+        return (
+            f"{settings.plans:,} plans at most are made; each answers one question of the fit part, the "
+            f"better ones up to {RUNGS[-1]}, and {FINALISTS} all."
+        )
+    return f"{settings.plans} plans at most are tried on all questions of the fit part."

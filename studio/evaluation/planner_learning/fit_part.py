@@ -6,7 +6,7 @@ Knows the evaluation of the store that holds the answers, and the learning's fol
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from threading import Event as Flag
 
 from conductor.errors import DataError
@@ -14,9 +14,11 @@ from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.values.budget import Budget
+from conductor.workflow.model import Workflow
 from storage.records import EvaluationRecord
 from studio.evaluation.evaluations import Evaluations
-from studio.evaluation.execution.evaluation_run import STOPPED, Listen
+from studio.evaluation.execution.crew import Unit
+from studio.evaluation.execution.evaluation_run import STOPPED, Listen, UnitOutputs
 from studio.evaluation.planner_learning.learning_folder import LearningFolder, LearningSettings
 from studio.evaluation.planner_learning.tried_plans import TriedPlans, tried_plans
 from studio.evaluation.results import find_evaluation
@@ -28,7 +30,8 @@ Note = Callable[[str], object]
 @dataclass(frozen=True)
 class FitPart:
     """`budget` is that of all that is tried, None without limits. `note` is called with what begins, in
-    words; a set `stop` ends the learning, which goes on later.
+    words; a set `stop` ends the learning, which goes on later. `outputs` and `written` plans are read
+    once.
     """
 
     bench: Workbench
@@ -38,6 +41,8 @@ class FitPart:
     listen: Listen | None
     note: Note
     stop: Flag
+    outputs: dict[Unit, UnitOutputs] = field(default_factory=dict)
+    written: dict[str, Workflow | None] = field(default_factory=dict)
 
     @property
     def settings(self) -> LearningSettings:
@@ -55,17 +60,17 @@ class FitPart:
         return self.run()
 
     def add(self, plans: Sequence[FixedPlan]) -> None:
-        """Add plans, which `run` tries on all questions."""
+        """Add plans, or widen their questions; `run` tries them."""
         if plans:
-            names = [plan.name for plan in plans]
-            Evaluations(self.bench).extend(self.record.id, names, given_plans=plans)
+            Evaluations(self.bench).give(self.record.id, plans)
 
-    def run(self) -> str | None:
-        """Answer what is missing, within the budget; why it ended early, if it did. Raises `DataError` where
-        it was stopped.
+    def run(self, share: float = 1) -> str | None:
+        """Answer what is missing, within that share of the budget; why it ended early, if it did. Raises
+        `DataError` where it was stopped.
         """
+        budget = None if self.budget is None else budget_share(self.budget, share)
         progress = Evaluations(self.bench).run(
-            self.record.id, listen=self.listen, stop=self.stop, budget=self.budget
+            self.record.id, listen=self.listen, stop=self.stop, budget=budget, outputs=self.outputs
         )
         if self.stop.is_set() or progress.failure == STOPPED:
             raise DataError(f"Learning was stopped; the same command goes on in {self.folder.path}.")
@@ -73,7 +78,7 @@ class FitPart:
 
     def tried(self) -> TriedPlans:
         """What came of all plans so far."""
-        return tried_plans(self.bench.store, self.record, dict(self.folder.state.origins or ()))
+        return tried_plans(self.bench.store, self.record, self.written)
 
 
 def budget_share(budget: Budget, share: float) -> Budget | None:

@@ -8,6 +8,7 @@ from conductor.baselines.planner_file.planner_file import Learner
 from conductor.evaluation.given import FixedPlan
 from conductor.text.formatting import quantity
 from studio.evaluation.planner_learning.fit_part import FitPart
+from studio.evaluation.planner_learning.search import search_plans
 
 
 def try_promising(fit: FitPart) -> str | None:
@@ -26,5 +27,8 @@ def try_promising(fit: FitPart) -> str | None:
     return fit.run()
 
 
-LEARNERS: Mapping[Learner, Callable[[FitPart], str | None]] = {"examples": try_promising}
+LEARNERS: Mapping[Learner, Callable[[FitPart], str | None]] = {
+    "examples": try_promising,
+    "search": search_plans,
+}
 """Each returns why it ended early, None if it did not."""

@@ -165,6 +165,8 @@ class PlannerLearning:
     def _planner(self, fit: FitPart, failure: str | None) -> PlannerFile:
         """What the tried plans teach. Raises `DataError` where that is nothing."""
         tried, record = fit.tried(), fit.record
+        if self._settings.method == "search" and tried.whole.solved:
+            tried = tried.whole
         if not tried.solved:
             why = f" {failure}" if failure else ""
             raise DataError(
@@ -195,7 +197,8 @@ class PlannerLearning:
 
     def _encoder(self, questions: Sequence[str]) -> Encoder:
         if not self._settings.embeddings:
-            return Encoder.of(questions)
+            searched = self._settings.method == "search"
+            return Encoder.of_shared(questions) if searched else Encoder.of(questions)
         client = self._bench.pool.embedding_client
         if client is None:
             raise PlanError(
