@@ -123,7 +123,7 @@ def _one(shared: Services, tab: TabState, record: EvaluationRecord) -> None:
         evaluation_actions(store, record, under_way=under_way)
     size = store.evaluations.sizes()[record.id]
     facts = [
-        quantity(size.questions, "question"), quantity(len(spec.planners), "planner"),
+        quantity(size.questions, "question"), quantity(len(spec.whole), "planner"),
         *([] if spec.repeats == 1 else [f"each question {spec.repeats} times"]),
         f"seed {spec.seed}", f"begun {clock(record.created_at)}", *spec.tags,
     ]  # fmt: skip

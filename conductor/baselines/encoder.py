@@ -47,8 +47,8 @@ class Encoder(Value):
     """How texts become vectors of length 1, or 0 for a text without words.
 
     `tf-idf`: words, their pairs and signs, numbers all as one, counted by hash and weighted by
-    `weights`, their inverse document frequency in the texts that it was made of. `endpoint`: the vectors of
-    `model` at `base_url`, whatever their length.
+    `weights`: their inverse document frequency in the texts that it was made of, or 1 for what several
+    of these have and 0 for the rest. `endpoint`: the vectors of `model` at `base_url`, whatever their length.
     """
 
     kind: Literal["tf-idf", "endpoint"] = "tf-idf"
@@ -68,6 +68,13 @@ class Encoder(Value):
         from conductor.baselines.learning.vectors import inverse_frequencies  # noqa: PLC0415 - it brings numpy
 
         return cls(weights=inverse_frequencies(texts))
+
+    @classmethod
+    def of_shared(cls, texts: Sequence[str]) -> Encoder:
+        """An encoder by the words that several of these texts have, all of one weight."""
+        from conductor.baselines.learning.vectors import shared_places  # noqa: PLC0415 - it brings numpy
+
+        return cls(weights=shared_places(texts))
 
     async def encode(self, texts: Sequence[str], client: CountedEmbeddings | None) -> Matrix:
         """A row for each text. Raises `PlanError` where it needs another endpoint than `client`'s,

@@ -183,13 +183,15 @@ class EvaluationTable:
     """`rows` by planner as they were named, then the perfect router where every worker was asked alone.
 
     `categories` has, for each category, each planner's rate. `judge` is the worker that judged, None if
-    none did, `looks` is of a sequential evaluation and None for every other.
+    none did, `looks` is of a sequential evaluation and None for every other. So many more planners answered a
+    part of the questions, `in_part`, and have no row.
     """
 
     rows: tuple[PlannerRow, ...]
     categories: Mapping[str, Mapping[str, Rate]]
     judge: str | None = None
     looks: Looks | None = None
+    in_part: int = 0
 
     @property
     def most(self) -> int | None:

@@ -6,7 +6,7 @@ A cell is one item, answered once by one planner. Knows no store and no pool.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -98,26 +98,28 @@ class EvaluationSpec(Value):
         """What a planner that writes nothing gives; None for one that plans."""
         return next((each for each in self.given if each.name == planner), None)
 
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """The planners that are asked every question."""
+        return tuple(planner for planner in self.planners if planner not in self.parts)
+
     def holds_out(self, item: int) -> bool:
         """Whether the item at that position is held out: of two neighbours one, drawn by the seed."""
         parity = sha256(f"{self.seed}/{item // 2}".encode()).digest()[0] % 2 if item > 1 else 1
         return self.held_out and item % 2 == parity
 
-    def asks(self, planner: str, item: int) -> bool:
-        """Whether that planner answers the item at that position."""
-        if item not in self.parts.get(planner, (item,)):
-            return False
-        if not self.holds_out(item):
-            return True
-        return self.confirmed is not None and planner in (self.planners[0], self.confirmed)
+    def places(self, questions: int) -> Mapping[str, Collection[int]]:
+        """By planner the positions of the items that it answers, of so many."""
+        every = [at for at in range(questions) if not self.holds_out(at)]
+        chosen = (self.planners[0], self.confirmed) if self.confirmed is not None else ()
+        return {
+            planner: self.parts.get(planner, range(questions) if planner in chosen else every)
+            for planner in self.planners
+        }
 
     def cells(self, questions: int) -> int:
         """How many answers it has on so many questions."""
-        confirming = sum(map(self.holds_out, range(questions)))
-        both = 0 if self.confirmed is None else 2
-        whole = [planner for planner in self.planners if planner not in self.parts]
-        parts = sum(len(self.parts[planner]) for planner in self.planners if planner in self.parts)
-        return ((questions - confirming) * len(whole) + confirming * both + parts) * self.repeats
+        return sum(map(len, self.places(questions).values())) * self.repeats
 
     def order(self, questions: int) -> Sequence[int]:
         """The positions of so many items in the order in which they are asked."""

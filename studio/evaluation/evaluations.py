@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from threading import Event as Flag
 
@@ -26,7 +26,13 @@ from conductor.workers.endpoint.batches.batch_queue import NO_BATCHES
 from conductor.workers.pool.pool import Pool
 from storage.records import EvaluationRecord
 from studio.evaluation.execution.crew import Crew, Part, Unit
-from studio.evaluation.execution.evaluation_run import NOT_ALL, EvaluationRun, Listen, Progress
+from studio.evaluation.execution.evaluation_run import (
+    NOT_ALL,
+    EvaluationRun,
+    Listen,
+    Progress,
+    UnitOutputs,
+)
 from studio.evaluation.fitting import fitted_planners
 from studio.evaluation.given_plans import plan_of_session
 from studio.evaluation.results import scored_cells
@@ -129,6 +135,26 @@ class Evaluations:
         record = self._store.set_spec(evaluation, spec)
         return record if planner in spec.planners else self.extend(evaluation, [planner])
 
+    def give(self, evaluation: str, plans: Mapping[FixedPlan, Collection[int] | None]) -> EvaluationRecord:
+        """Add these plans, or have those that it has answer these questions, by position; None: all of them.
+        `run` makes the answers that are missing. Raises `WorkflowError` for a worker that the pool does not
+        have.
+        """
+        spec = self._store.find(evaluation).spec
+        _check_workers(plans, self._bench.pool)
+        parts = dict(spec.parts)
+        for plan, questions in plans.items():
+            parts.pop(plan.name, None)
+            if questions is not None:
+                parts[plan.name] = tuple(sorted(questions))
+        given = {each.name: each for each in (*spec.given, *plans)}
+        update = {
+            "planners": tuple(dict.fromkeys((*spec.planners, *(each.name for each in plans)))),
+            "given": tuple(given.values()),
+            "parts": parts,
+        }
+        return self._store.set_spec(evaluation, spec.model_copy(update=update))
+
     def resolved(
         self, planners: Sequence[str], given_plans: Sequence[GivenPlans]
     ) -> tuple[list[str], dict[str, GivenPlans]]:
@@ -185,9 +211,11 @@ class Evaluations:
         stop: Flag | None = None,
         budget: Budget | None = None,
         crew: Crew | None = None,
+        outputs: dict[Unit, UnitOutputs] | None = None,
     ) -> Progress:
         """Answer and score what is missing, and wait; the progress at the end. `budget` replaces the
-        evaluation's own, in which all that was used before counts. A `crew` answers in place of this process.
+        evaluation's own, in which all that was used before counts. A `crew` answers in place of this process;
+        `outputs` are those that earlier calls have read.
 
         A trial goes on with the combinations of edits that the search of the cheapest workflow measures, and
         with the one that it chose on the questions that are held out.
@@ -207,7 +235,7 @@ class Evaluations:
             record = self._store.set_spec(evaluation, spec)
         self._store.set_end(evaluation, ended_at=None)
         stop, listen = stop or Flag(), listen or (lambda _: None)
-        progress = EvaluationRun(self._bench, record, stop, listen).carry_out(crew)
+        progress = EvaluationRun(self._bench, record, stop, listen, outputs).carry_out(crew)
         while progress.failure is None:
             # Batches may have been noted in it.
             spec = self._store.find(evaluation).spec
@@ -215,7 +243,7 @@ class Evaluations:
             if more is None:
                 break
             record = self._store.set_spec(evaluation, more)
-            progress = EvaluationRun(self._bench, record, stop, listen).carry_out(crew)
+            progress = EvaluationRun(self._bench, record, stop, listen, outputs).carry_out(crew)
         reason = progress.failure or self._not_all(evaluation)
         self._store.set_end(evaluation, ended_at=time.time(), reason=reason)
         return progress

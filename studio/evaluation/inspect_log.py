@@ -57,7 +57,7 @@ def write_inspect_logs(store: SessionStore, record: EvaluationRecord, folder: Pa
             f"Nothing of the evaluation {record.id} was scored yet; continue with `evaluate resume`."
         )
     paths = []
-    for planner in record.spec.planners:
+    for planner in record.spec.whole:
         own = [cell for cell in cells if cell.planner == planner]
         path = folder / f"{_name(record, planner)}.eval"
         try:

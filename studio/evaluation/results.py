@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from conductor.baselines.named import label_of
@@ -73,16 +74,29 @@ def table_of_evaluation(
     judge = None if record.spec.judge is None else record.spec.judge.worker
     spec = record.spec
     order = spec.order(len(items)) if spec.sequential else None
-    places = {planner: _places(spec, planner, len(items)) for planner in spec.planners}
-    return table_of(items, spec.planners, cells, spec.fitted, judge=judge, order=order, places=places)
+    whole = frozenset(spec.whole)
+    places = _places(spec, len(items))
+    table = table_of(
+        items,
+        spec.whole,
+        [cell for cell in cells if cell.planner in whole],
+        spec.fitted,
+        judge=judge,
+        order=order,
+        places={planner: places[planner] for planner in whole},
+    )
+    return replace(table, in_part=len(spec.parts))
 
 
-def _places(spec: EvaluationSpec, planner: str, questions: int) -> Sequence[Place]:
-    """What the planner is to answer; what a sequential evaluation does not ask once it is decided is not
+def _places(spec: EvaluationSpec, questions: int) -> Mapping[str, Sequence[Place]]:
+    """What each planner is to answer; what a sequential evaluation does not ask once it is decided is not
     missing.
     """
-    at_all = [] if spec.sequential else [at for at in range(questions) if spec.asks(planner, at)]
-    return [(at, repeat) for at in at_all for repeat in range(spec.repeats)]
+    places = {} if spec.sequential else spec.places(questions)
+    return {
+        planner: [(at, repeat) for at in places.get(planner, ()) for repeat in range(spec.repeats)]
+        for planner in spec.planners
+    }
 
 
 def possible_rates(
@@ -93,7 +107,7 @@ def possible_rates(
     """
     own = [cell for cell in cells if cell.planner == spec.planners[0]]
     answers = verdicts_of(own)
-    places = {*_places(spec, spec.planners[0], questions), *((cell.item, cell.repeat) for cell in own)}
+    places = {*_places(spec, questions)[spec.planners[0]], *((cell.item, cell.repeat) for cell in own)}
     missing = missing_of(answers, places)
     low, high = (rate_of(completed(answers, missing, right=right)) for right in (False, True))
     return (low, high), len(missing)

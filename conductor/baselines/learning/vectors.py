@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 Indexes = NDArray[np.intp]
 
 SIZE = 512
@@ -25,6 +26,12 @@ def inverse_frequencies(texts: Sequence[str]) -> tuple[float, ...]:
     among = np.count_nonzero(_counts(texts), axis=0)
     weights = np.log((1 + len(texts)) / (1 + among)) + 1
     return tuple(round(float(weight), 5) for weight in weights)
+
+
+def shared_places(texts: Sequence[str]) -> tuple[float, ...]:
+    """Each place's weight: 1 for what several of these texts have, 0 for the rest, such as names."""
+    among = np.count_nonzero(_counts(texts), axis=0)
+    return tuple(float(count > 1) for count in among)
 
 
 def weighted_counts(texts: Sequence[str], weights: Sequence[float]) -> Matrix:

@@ -112,7 +112,8 @@ class FilePlanner:
                 yield item
             return
         client = self._client(file)
-        near = await _near(file, request.query, client)
+        vector, rows = await _encoded_with(file, request.query, client)
+        near = _near(file, vector, rows)
         used = NOTHING_USED if client is None else client.used
         plans = _offered(file, request)
         if file.use == "prompt":
@@ -122,9 +123,7 @@ class FilePlanner:
             async for item in self.base.stream(request.model_copy(update={"examples": examples})):
                 yield _with_more(item, used)
             return
-        from conductor.baselines.planner_file.plan_choice import choose  # noqa: PLC0415 - it brings numpy
-
-        choice = choose(file, near, plans)
+        choice = _choice(file, near, plans, vector, rows)
         plan = None if choice is None else file.plans[choice.plan]
         if choice is None or plan is None or plan.workflow is None:
             reason = _UNLIKE if choice is None else f"Its plans were right on {_counts(choice, near)}."
@@ -163,9 +162,10 @@ _ROWS: dict[tuple[Encoder, tuple[str, ...]], Matrix] = {}
 _MOST_ROWS = 8
 
 
-async def _near(file: PlannerFile, query: str, client: CountedEmbeddings | None) -> tuple[Neighbour, ...]:
-    from conductor.baselines.planner_file.plan_choice import neighbours  # noqa: PLC0415 - it brings numpy
-
+async def _encoded_with(
+    file: PlannerFile, query: str, client: CountedEmbeddings | None
+) -> tuple[Matrix, Matrix]:
+    """The question's row, and those of the file's questions."""
     vector = await file.encoder.encode([query], client)
     questions = tuple(each.question for each in file.questions)
     key = file.encoder, questions
@@ -175,7 +175,24 @@ async def _near(file: PlannerFile, query: str, client: CountedEmbeddings | None)
         if len(_ROWS) >= _MOST_ROWS:
             _ROWS.clear()
         _ROWS[key] = rows
+    return vector, rows
+
+
+def _near(file: PlannerFile, vector: Matrix, rows: Matrix) -> tuple[Neighbour, ...]:
+    from conductor.baselines.planner_file.plan_choice import neighbours  # noqa: PLC0415 - it brings numpy
+
     return neighbours(vector, rows, most=file.neighbours)
+
+
+def _choice(
+    file: PlannerFile, near: tuple[Neighbour, ...], plans: Collection[int], vector: Matrix, rows: Matrix
+) -> PlanChoice | None:
+    from conductor.baselines.planner_file.plan_choice import choose  # noqa: PLC0415 - it brings numpy
+    from conductor.baselines.planner_file.plan_regression import likelihoods  # noqa: PLC0415
+
+    # Only a search tries all of its plans on all questions.
+    likely = likelihoods(file, vector, rows) if file.method == "search" else None
+    return choose(file, near, plans, likely)
 
 
 def _offered(file: PlannerFile, request: PlanRequest) -> frozenset[int]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conductor.baselines.learning.vectors import Matrix
+from conductor.baselines.learning.vectors import Matrix, Vector
 from conductor.baselines.planner_file.planner_file import PlannerFile
 
 _PRIOR = 1.5
@@ -52,10 +52,14 @@ def neighbours(vector: Matrix, questions: Matrix, *, most: int) -> tuple[Neighbo
 
 
 def choose(
-    file: PlannerFile, near: Sequence[Neighbour], plans: Collection[int] | None = None
+    file: PlannerFile,
+    near: Sequence[Neighbour],
+    plans: Collection[int] | None = None,
+    likely: Vector | None = None,
 ) -> PlanChoice | None:
     """The plan, of `plans` (None: of all), that was right most often on these neighbours, weighted by how
-    similar they are; of plans that are as good the one of fewest tokens. None if none was tried there.
+    similar they are, or with `likely` the one that is right most likely; of plans that are as good the one of
+    fewest tokens. None if none was tried there.
     """
     rates = file.rates()
     right: dict[int, list[float]] = {}
@@ -74,7 +78,12 @@ def choose(
     # A plan that a neighbour did not try counts as not right there, or one lucky answer would win.
     hands = [each.similarity for each in near if file.questions[each.question].by_hand is not None]
     whole = sum(each.similarity for each in near) + _BY_HAND * sum(hands) + _PRIOR
-    worth = {plan: (sum(right.get(plan, ())) + _PRIOR * rates[plan]) / whole for plan in allowed}
+    worth = {
+        plan: (sum(right.get(plan, ())) + _PRIOR * rates[plan]) / whole
+        if likely is None
+        else float(likely[plan])
+        for plan in allowed
+    }
     best = max(worth.values())
     good = [plan for plan in allowed if worth[plan] > best - _ALIKE]
 

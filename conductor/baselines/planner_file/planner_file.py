@@ -27,10 +27,10 @@ from conductor.values.messages import Value
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 
-Learner = Literal["examples", "reflect"]
-"""`examples`: plans of the Conductor and of baselines were tried, and those that were right are examples.
-`reflect`: from what went wrong a model wrote texts for the Conductor's prompt, and the best ones stand there.
-"""
+Learner = Literal["examples", "search", "reflect"]
+"""`examples`: plans of the Conductor and of baselines were tried, and those that were right are examples;
+`search`: these were edited besides, and the plans that solve most were tried on all questions; `reflect`:
+from what went wrong a model wrote texts for the Conductor's prompt, and the best ones stand there."""
 
 PlanUse = Literal["prompt", "nearest"]
 """`prompt`: the plans of the nearest questions stand in the Conductor's prompt; `nearest`: the plan that was

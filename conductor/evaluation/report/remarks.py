@@ -43,6 +43,8 @@ def _remarks(table: EvaluationTable, name: Callable[[str], str]) -> Iterator[str
             f"The answers to one question count as one share; intervals, differences and p are over "
             f"{quantity(questions, 'question')}."
         )
+    if table.in_part:
+        yield f"{quantity(table.in_part, 'more plan')} answered a part of the questions."
     yield from not_answered(table, name)
     yield from _partial_means(table)
     differences = [row.difference for row in table.rows]

@@ -59,7 +59,7 @@ def evaluation_list(
                     args=(record.id,),
                 )
                 facts = [words, *size_facts(record, sizes[record.id]), clock(record.created_at)]
-                planners = named([planner_name(planner, record.spec) for planner in record.spec.planners])
+                planners = named([planner_name(planner, record.spec) for planner in record.spec.whole])
                 st.caption(plain(" · ".join([*facts, *record.spec.tags, planners]), limit=600))
 
 
@@ -71,7 +71,7 @@ def open_evaluation(evaluation: str | None) -> None:
 def size_facts(record: EvaluationRecord, size: EvaluationSize) -> list[str]:
     """How many questions it has, and how many of its answers there are."""
     spec = record.spec
-    cells = size.questions * len(spec.planners) * spec.repeats
+    cells = spec.cells(size.questions)
     answers = quantity(cells, "answer")
     return [
         quantity(size.questions, "question"),

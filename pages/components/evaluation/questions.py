@@ -45,12 +45,14 @@ Row = tuple[Cell, ...]
 def questions(store: SessionStore, record: EvaluationRecord, cells: Sequence[Cell]) -> None:
     """Draw those of these cells, a page at a time; nothing before the first answer."""
     spec = record.spec
+    whole = frozenset(spec.whole)
+    cells = [cell for cell in cells if cell.planner in whole]
     if not cells:
         return
     st.subheader("Questions", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="questions-choice"):
-        which = _APART if len(spec.planners) > 1 else _ALL
-        if len(spec.planners) > 1:
+        which = _APART if len(spec.whole) > 1 else _ALL
+        if len(spec.whole) > 1:
             which = st.segmented_control(
                 "Which", [_APART, _ALL], default=_APART, required=True, key="questions-which",
                 label_visibility="collapsed",
@@ -74,12 +76,12 @@ def questions(store: SessionStore, record: EvaluationRecord, cells: Sequence[Cel
 def _pair(spec: EvaluationSpec, cells: Iterable[Cell]) -> tuple[str, str]:
     """The two planners that are chosen: at first, the first one and the best of the others."""
     right = Counter(cell.planner for cell in cells if cell.result.score.right)
-    best = max(range(1, len(spec.planners)), key=lambda at: right[spec.planners[at]])
-    names = {planner: planner_name(planner, spec) for planner in spec.planners}
+    best = max(range(1, len(spec.whole)), key=lambda at: right[spec.whole[at]])
+    names = {planner: planner_name(planner, spec) for planner in spec.whole}
 
     def chosen(label: str, number: int, at: int) -> str:
         return st.selectbox(
-            label, spec.planners, index=at, key=f"questions-{number}", width=260,
+            label, spec.whole, index=at, key=f"questions-{number}", width=260,
             format_func=distinct_labels(names),
         )  # fmt: skip
 
@@ -103,7 +105,7 @@ def _all(cells: Sequence[Cell]) -> list[Row]:
 
 
 def _question(store: SessionStore, spec: EvaluationSpec, item: Item, row: Row, *, compared: bool) -> None:
-    order = {planner: at for at, planner in enumerate(spec.planners)}
+    order = {planner: at for at, planner in enumerate(spec.whole)}
     with st.container(key=f"question-{row[0].item}-{row[0].repeat}", gap="xxsmall"):
         repeat = f" (answer {row[0].repeat + 1})" if spec.repeats > 1 else ""
         facts = [

@@ -226,7 +226,7 @@ def list_evaluations(
                 record.id,
                 moment(record.created_at),
                 one_line(record.spec.data, limit=24),
-                ", ".join(record.spec.planners),
+                ", ".join(record.spec.whole),
                 ", ".join(record.spec.tags),
                 "not ended" if record.ended_at is None else record.reason or "done",
             )

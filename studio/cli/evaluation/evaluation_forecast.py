@@ -70,15 +70,18 @@ def show_resumption(
     }
     names, plans = Evaluations(bench).resolved(more, given_plans)
     planners = tuple(dict.fromkeys((*spec.planners, *names)))
+    every = bench.store.evaluations.items(record.id, damaged=True)
+    extended = spec.model_copy(update={"planners": planners, "given": (*spec.given, *plans.values())})
+    places = extended.places(len(every))
     missing = [
         ((at, repeat), item, planner)
-        for at, item in enumerate(bench.store.evaluations.items(record.id, damaged=True))
+        for at, item in enumerate(every)
         for repeat in range(spec.repeats)
         for planner in planners
-        if isinstance(item, Item) and spec.asks(planner, at)
+        if isinstance(item, Item) and at in places[planner]
         and not ((score := scores.get((at, planner, repeat))) is not None and score.is_known)
     ]  # fmt: skip
     items = [next(same)[1] for _, same in groupby(missing, key=itemgetter(0))]
     lacking = [planner for planner in planners if any(planner == each for *_, each in missing)]
     once = spec.model_copy(update={"repeats": 1})
-    return show_evaluation(bench, items, lacking, once, options, given_plans=(*spec.given, *plans.values()))
+    return show_evaluation(bench, items, lacking, once, options, given_plans=extended.given)

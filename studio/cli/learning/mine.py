@@ -5,7 +5,7 @@ Knows options and prints; `studio.evaluation.planner_learning` learns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +33,7 @@ from conductor.workers.pool.toml_editor import PoolDocument
 from studio.cli.evaluation.outcome import progress_line
 from studio.cli.evaluation.questions import Source, on_its_pool
 from studio.cli.learning.grpo import Out, folder_of
+from studio.cli.learning.plan_lines import plan_lines
 from studio.cli.opening import confirm_keys, opened
 from studio.cli.options import Configured, DryRun, Limited, Pooled, Shared, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, is_quiet, name_next, print_remark, table
@@ -50,6 +51,9 @@ from studio.evaluation.planner_learning.planner_learning import (
     usual_use,
 )
 from studio.evaluation.planner_learning.planner_use import using
+
+PLANS: Mapping[Learner, int] = {"examples": 24, "search": 400, "reflect": 24}
+"""How many plans are tried, unless another number is named."""
 
 _File = Annotated[Path, Argument(parser=Path, metavar="FILE", help="A planner.json, or its folder.")]
 
@@ -70,8 +74,8 @@ class Drawing:
     method: Annotated[
         Learner,
         option(
-            "examples: plans that were right stand in the prompt, or are taken. reflect: a model rewrites "
-            "the prompt's texts, too."
+            "examples: plans that were right stand in the prompt, or are taken. search: they are edited, "
+            "too. reflect: a model rewrites the prompt's texts, too."
         ),
     ] = "examples"
     reflections: Annotated[int, count("Reflections.", most=100)] = 8
@@ -79,7 +83,14 @@ class Drawing:
         str | None, option("The worker that reflects. Default: the model that plans.", "NAME")
     ] = None
     draws: Annotated[int, count("Random plans a question, besides.", least=0, most=1000)] = 8
-    plans: Annotated[int, count("Plans that were right and are tried on all.", least=0, most=1000)] = 24
+    plans: Annotated[
+        int | None,
+        count(
+            "Plans that were right and are tried on all (24 by default); plans that a search makes (400).",
+            least=0,
+            most=10_000,
+        ),
+    ] = None
     held_out: Annotated[float, option("The share of questions that examine it.", "SHARE")] = 0.5
     use: Annotated[
         PlanUse | None,
@@ -118,14 +129,15 @@ def mine(
     with opened(options) as bench:
         # As `evaluate run` compares a shipped set.
         usual = usual_planners(bench.pool, SHIPPED[data].planners if data in SHIPPED else None)
+        plans = PLANS[drawing.method] if drawing.plans is None else drawing.plans
         settings = LearningSettings(
             data=questions.name,
             digest=questions.digest,
             method=drawing.method,
-            use=drawing.use or usual_use(bench),
+            use=drawing.use or ("nearest" if drawing.method == "search" else usual_use(bench)),
             planners=tuple(drawing.planner or usual),
             draws=drawing.draws,
-            plans=drawing.plans,
+            plans=plans,
             reflections=drawing.reflections,
             reflector=drawing.reflector,
             held_out=drawing.held_out,
@@ -151,13 +163,16 @@ def show(
     other: Annotated[
         Path | None, Argument(parser=Path, metavar="OTHER", help="A second one: print the differences.")
     ] = None,
+    plans: Annotated[
+        bool, flag("--plans", "Print its plans as well: their steps, and what each came to.")
+    ] = False,
     *,
     options: Shared,
 ) -> int:
     """Print what a planner learnt and how it did, or in what two differ."""
     learnt = read_planner(planner_file(file))
     if other is None:
-        return _show(learnt, planner_file(file), options)
+        return _show(learnt, planner_file(file), options, plans=plans)
     lines = differences(learnt, read_planner(planner_file(other)))
     return options.show({"differences": lines}, *(lines or ("They plan alike.",)))
 
@@ -197,12 +212,12 @@ def planner_file(path: Path) -> Path:
     return path / PLANNER if path.is_dir() else path
 
 
-def _show(learnt: PlannerFile, path: Path, options: Shared) -> int:
+def _show(learnt: PlannerFile, path: Path, options: Shared, *, plans: bool = False) -> int:
     card = learnt.card
     lines = [
         f"{path}: {learnt.name} learnt from {quantity(card.fit, 'question')} of {card.data}; "
         f"{learnt.solved} of them were solved, by {quantity(len(learnt.plans), 'plan')}.",
-        "It takes the nearest question's plan as it is."
+        "It takes the plan that is right most likely, as it is."
         if learnt.use == "nearest"
         else f"The nearest solved questions stand in the prompt of {learnt.conductor}.",
         f"Learning took {_took(card)}.",
@@ -218,7 +233,9 @@ def _show(learnt: PlannerFile, path: Path, options: Shared) -> int:
         lines.append("It was not examined on held-out questions.")
     if card.stopped:
         lines.append(card.stopped)
-    shape = {"file": str(path), **learnt.model_dump(mode="json", exclude={"encoder", "plans", "questions"})}
+    hidden = {"encoder"} if plans else {"encoder", "plans", "questions"}
+    shape = {"file": str(path), **learnt.model_dump(mode="json", exclude=hidden)}
+    lines += plan_lines(learnt) if plans else []
     return options.show({**shape, "solved": learnt.solved}, *lines)
 
 

@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPo
 from dataclasses import dataclass, field, replace
 from threading import Event as Flag
 from threading import Lock
+from typing import NamedTuple
 
 from conductor.engine.known_outputs import OutputArchive
 from conductor.engine.meter import Meter
@@ -23,6 +24,7 @@ from conductor.evaluation.spec import CONDUCTOR, CellResult, cell_result
 from conductor.runs.state import RunState
 from conductor.values.budget import NO_BUDGET
 from conductor.values.messages import NOTHING_USED
+from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.values.total import NOTHING, Total
 from conductor.workers.endpoint.batches.batch_queue import SAMPLE, Batches
@@ -73,10 +75,31 @@ class Progress:
 Listen = Callable[[Progress], None]
 
 
-class EvaluationRun:
-    """One making of an evaluation, by `parallel` threads; a thread takes an item with all of its planners."""
+class UnitOutputs(NamedTuple):
+    """The outputs of a question, and the sessions that gave them."""
 
-    def __init__(self, bench: Workbench, record: EvaluationRecord, stop: Flag, listen: Listen) -> None:
+    archive: OutputArchive
+    sessions: set[str]
+
+    def add(self, session: str, outputs: Iterable[Output]) -> None:
+        self.archive.extend(outputs)
+        self.sessions.add(session)
+
+
+class EvaluationRun:
+    """One making of an evaluation, by `parallel` threads; a thread takes an item with all of its planners.
+    The `outputs` of questions are read once for several makings.
+    """
+
+    def __init__(
+        self,
+        bench: Workbench,
+        record: EvaluationRecord,
+        stop: Flag,
+        listen: Listen,
+        outputs: dict[Unit, UnitOutputs] | None = None,
+    ) -> None:
+        self._outputs = {} if outputs is None else outputs
         self._store, self._ledger = bench.store.evaluations, bench.store.ledger
         self._evaluation, self._spec = record.id, record.spec
         self._items = self._store.items(record.id, damaged=True)
@@ -93,6 +116,8 @@ class EvaluationRun:
         self._decides = True
         self._decided = False
         self._order = record.spec.order(len(self._items))
+        self._places = record.spec.places(len(self._items))
+        self._plans_by_name = {each.name: each for each in record.spec.given}
         everything = min(MOST_AT_ONCE, len(self._items) * record.spec.repeats)
         self._parallel = everything if record.spec.batch else record.spec.parallel
         self._whole = self._looked = 0
@@ -111,7 +136,7 @@ class EvaluationRun:
             for at, item in enumerate(self._items)
             for planner in self._spec.planners
             for repeat in range(self._spec.repeats)
-            if isinstance(item, UnreadableItem) and self._spec.asks(planner, at)
+            if isinstance(item, UnreadableItem) and at in self._places[planner]
         )
 
     def _in_batches(self, bench: Workbench) -> Workbench:
@@ -152,12 +177,24 @@ class EvaluationRun:
         return self.progress
 
     def _units(self) -> list[Unit]:
-        """In their order; those of a sequential evaluation have all answers to a question together."""
+        """Where an answer is missing, in their order; those of a sequential evaluation have all answers to a
+        question together.
+        """
         repeats = range(self._spec.repeats)
         order = [at for at in self._order if not isinstance(self._items[at], UnreadableItem)]
         if self._spec.sequential:
-            return [(at, repeat) for at in order for repeat in repeats]
-        return [(at, repeat) for repeat in repeats for at in order]
+            units = [(at, repeat) for at in order for repeat in repeats]
+        else:
+            units = [(at, repeat) for repeat in repeats for at in order]
+        return [
+            (item, repeat)
+            for item, repeat in units
+            if any(
+                (item, planner, repeat) not in self._answers
+                for planner, items in self._places.items()
+                if item in items
+            )
+        ]
 
     def answer(self, units: Sequence[Unit]) -> Part:
         """Answer and score what is missing of these units; what came of it."""
@@ -168,16 +205,7 @@ class EvaluationRun:
     def _answer_by(self, crew: Crew, units: Sequence[Unit]) -> None:
         """Count what the crew answers, and what its lost processes had answered."""
         done = set(self._answers)
-        left = [
-            (item, repeat)
-            for item, repeat in units
-            if any(
-                (item, planner, repeat) not in done
-                for planner in self._spec.planners
-                if self._spec.asks(planner, item)
-            )
-        ]
-        parts = crew.answer(self._evaluation, left, parallel=self._spec.parallel, over=lambda: self._ended)
+        parts = crew.answer(self._evaluation, units, parallel=self._spec.parallel, over=lambda: self._ended)
         for part in parts:
             for each in self._lost_with(part.lost) if part.lost else part.answered:
                 if each.key not in done:
@@ -243,16 +271,20 @@ class EvaluationRun:
     def _answer_item(self, item: int, repeat: int) -> None:
         """One item by all planners, one after the other, so that no call is made twice."""
         SAMPLE.set(repeat)
-        outputs = OutputArchive(self._plans.outputs(self._spec.given, item, repeat))
+        outputs = self._outputs.get((item, repeat))
+        if outputs is None:
+            outputs = UnitOutputs(OutputArchive(self._plans.outputs(self._spec.given, item, repeat)), set())
+            self._outputs[item, repeat] = outputs
         for planner in self._spec.planners:
             if self._broken:
                 return
-            if not self._spec.asks(planner, item):
+            if item not in self._places[planner]:
                 continue
             cell = self._cells.get((item, planner, repeat))
             if cell is not None:
                 session = cell.answered_in
-                outputs.extend(self._bench.store.runs.outputs(session))
+                if session not in outputs.sessions:
+                    outputs.add(session, self._bench.store.runs.outputs(session))
             else:
                 try:
                     session = self._begin(item, planner, repeat)
@@ -263,12 +295,16 @@ class EvaluationRun:
             if earlier is None or not earlier.score.is_known:
                 before = () if cell is None else self._runs(session)
                 runs = self._answer(
-                    (item, planner, repeat), session, before=before, earlier=earlier, other_outputs=outputs
+                    (item, planner, repeat),
+                    session,
+                    before=before,
+                    earlier=earlier,
+                    other_outputs=outputs.archive,
                 )
-                outputs.extend(output for run in runs for output in run.outputs.values())
+                outputs.add(session, [output for run in runs for output in run.outputs.values()])
 
     def _settings(self, planner: str) -> Settings:
-        if self._spec.plans_of(planner) is not None:
+        if self._plans_by_name.get(planner) is not None:
             # What is given is for one round, and no one plans another.
             return self._spec.settings.model_copy(update={"planner": None, "rounds": 1, "budget": NO_BUDGET})
         named = None if planner == CONDUCTOR else planner
@@ -276,7 +312,7 @@ class EvaluationRun:
 
     def _begin(self, item: int, planner: str, repeat: int) -> str:
         """Create a cell, with its workflow where that is given."""
-        plans, question = self._spec.plans_of(planner), self._items[item]
+        plans, question = self._plans_by_name.get(planner), self._items[item]
         return self._store.begin_cell(
             self._evaluation,
             item=item,
@@ -304,7 +340,7 @@ class EvaluationRun:
         """
         runs, (at, planner, _) = before, key
         planless = (
-            self._spec.plans_of(planner) is not None and self._bench.store.revisions.head(session) is None
+            self._plans_by_name.get(planner) is not None and self._bench.store.revisions.head(session) is None
         )
         again = earlier is not None and earlier.score.unanswered
         outage: str | None = None

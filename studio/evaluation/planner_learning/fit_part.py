@@ -5,8 +5,8 @@ Knows the evaluation of the store that holds the answers, and the learning's fol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from statistics import fmean
 from threading import Event as Flag
 
@@ -17,9 +17,11 @@ from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.values.budget import NO_BUDGET, Budget
+from conductor.workflow.model import Workflow
 from storage.records import EvaluationRecord
 from studio.evaluation.evaluations import Evaluations
-from studio.evaluation.execution.evaluation_run import STOPPED, Listen
+from studio.evaluation.execution.crew import Unit
+from studio.evaluation.execution.evaluation_run import STOPPED, Listen, UnitOutputs
 from studio.evaluation.planner_learning.learning_folder import LearningFolder, LearningSettings
 from studio.evaluation.planner_learning.tried_plans import TriedPlans, tried_plans
 from studio.evaluation.results import find_evaluation, scored_cells
@@ -32,7 +34,7 @@ Note = Callable[[str], object]
 class FitPart:
     """`budget` is that of all that is tried, None without limits. `note` is called with what begins, in
     words; a set `stop` ends the learning, which goes on later. `taught` gives the planner that tried plans
-    teach.
+    teach. `outputs` and `written` plans are read once.
     """
 
     bench: Workbench
@@ -43,6 +45,8 @@ class FitPart:
     note: Note
     stop: Flag
     taught: Callable[[TriedPlans], PlannerFile]
+    outputs: dict[Unit, UnitOutputs] = field(default_factory=dict)
+    written: dict[str, Workflow | None] = field(default_factory=dict)
 
     @property
     def settings(self) -> LearningSettings:
@@ -59,11 +63,10 @@ class FitPart:
             self.folder.note(fit=Evaluations(self.bench).add(data, drawers, spec).id)
         return self.run()
 
-    def add(self, plans: Sequence[FixedPlan]) -> None:
-        """Add plans, which `run` tries on all questions."""
+    def add(self, plans: Mapping[FixedPlan, Collection[int] | None]) -> None:
+        """Add plans, or widen their questions, by position, None: all; `run` tries them."""
         if plans:
-            names = [plan.name for plan in plans]
-            Evaluations(self.bench).extend(self.record.id, names, given_plans=plans)
+            Evaluations(self.bench).give(self.record.id, plans)
 
     def answer(self, planner: str, questions: Iterable[int]) -> str | None:
         """Have a planner answer these questions, by position; why that ended early, if it did."""
@@ -85,12 +88,13 @@ class FitPart:
         meter.count_earlier(used, estimated=estimated)
         return meter
 
-    def run(self) -> str | None:
-        """Answer what is missing, within the budget; why it ended early, if it did. Raises `DataError` where
-        it was stopped.
+    def run(self, share: float = 1) -> str | None:
+        """Answer what is missing, within that share of the budget; why it ended early, if it did. Raises
+        `DataError` where it was stopped.
         """
+        budget = None if self.budget is None else budget_share(self.budget, share)
         progress = Evaluations(self.bench).run(
-            self.record.id, listen=self.listen, stop=self.stop, budget=self.budget
+            self.record.id, listen=self.listen, stop=self.stop, budget=budget, outputs=self.outputs
         )
         if self.stop.is_set() or progress.failure == STOPPED:
             raise DataError(f"Learning was stopped; the same command goes on in {self.folder.path}.")
@@ -98,7 +102,7 @@ class FitPart:
 
     def tried(self) -> TriedPlans:
         """What came of all plans so far."""
-        return tried_plans(self.bench.store, self.record, dict(self.folder.state.origins or ()))
+        return tried_plans(self.bench.store, self.record, self.written)
 
 
 def budget_share(budget: Budget, share: float) -> Budget | None:

@@ -9,6 +9,7 @@ from conductor.evaluation.given import FixedPlan
 from conductor.text.formatting import quantity
 from studio.evaluation.planner_learning.fit_part import FitPart
 from studio.evaluation.planner_learning.reflection import reflect
+from studio.evaluation.planner_learning.search import search_plans
 
 
 def try_promising(fit: FitPart) -> str | None:
@@ -21,7 +22,7 @@ def try_promising(fit: FitPart) -> str | None:
         for at, plan in enumerate(promising, start=1)
         if plan.workflow is not None
     ]
-    fit.add(fixed)
+    fit.add(dict.fromkeys(fixed))
     fit.folder.note(origins=tuple((plan.name, plan.source) for plan in fixed))
     fit.note(f"{quantity(len(fixed), 'plan')} that were right somewhere are tried on all of them")
     return fit.run()
@@ -30,5 +31,6 @@ def try_promising(fit: FitPart) -> str | None:
 LEARNERS: Mapping[Learner, Callable[[FitPart], str | None]] = {
     "examples": try_promising,
     "reflect": reflect,
+    "search": search_plans,
 }
 """Each returns why it ended early, None if it did not."""

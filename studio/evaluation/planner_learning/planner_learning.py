@@ -24,6 +24,7 @@ from conductor.baselines.planner_file.planner_file import (
     PlanUse,
     write_planner,
 )
+from conductor.baselines.search.generation import RUNGS
 from conductor.errors import DataError, PlanError
 from conductor.evaluation.evaluation_table import PlannerRow
 from conductor.evaluation.items import DataSet
@@ -42,6 +43,7 @@ from studio.evaluation.planner_learning.fit_part import FitPart, Note, budget_sh
 from studio.evaluation.planner_learning.learners import LEARNERS
 from studio.evaluation.planner_learning.learning_folder import LearningFolder
 from studio.evaluation.planner_learning.reflection import most_calls, reflector_of, with_best_texts
+from studio.evaluation.planner_learning.search import FINALISTS
 from studio.evaluation.planner_learning.tried_plans import TriedPlans
 from studio.evaluation.results import find_evaluation, table_of_evaluation
 from studio.workbench import Workbench
@@ -139,6 +141,11 @@ class PlannerLearning:
             return (
                 f"{quantity(settings.reflections, 'reflection')} take {calls:,} calls at most, retries apart"
             )
+        if settings.method == "search":
+            return (
+                f"{settings.plans:,} plans at most are made; each answers one question of the fit part, the "
+                f"better ones up to {RUNGS[-1]}, and {FINALISTS} all"
+            )
         return f"{settings.plans} plans at most are tried on all questions of the fit part"
 
     def outlook(self) -> tuple[EvaluationOutlook, EvaluationOutlook]:
@@ -184,6 +191,8 @@ class PlannerLearning:
     def _planner(self, fit: FitPart, failure: str | None) -> PlannerFile:
         """What the tried plans teach. Raises `DataError` where that is nothing."""
         tried, record = fit.tried(), fit.record
+        if self._settings.method == "search" and tried.whole.solved:
+            tried = tried.whole
         if not tried.solved:
             why = f" {failure}" if failure else ""
             raise DataError(
@@ -218,7 +227,8 @@ class PlannerLearning:
 
     def _encoder(self, questions: Sequence[str]) -> Encoder:
         if not self._settings.embeddings:
-            return Encoder.of(questions)
+            searched = self._settings.method == "search"
+            return Encoder.of_shared(questions) if searched else Encoder.of(questions)
         client = self._bench.pool.embedding_client
         if client is None:
             raise PlanError(

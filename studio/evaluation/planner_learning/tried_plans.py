@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -11,7 +11,7 @@ from conductor.baselines.planner_file.planner_file import TriedPlan, TriedQuesti
 from conductor.errors import ConductorError
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.given import FixedPlan
-from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
+from conductor.evaluation.spec import CONDUCTOR
 from conductor.values.messages import Usage
 from conductor.workflow.model import Workflow
 from storage import SessionStore
@@ -40,6 +40,24 @@ class TriedPlans:
 
     plans: tuple[TriedPlan, ...]
     questions: tuple[TriedQuestion, ...]
+
+    @property
+    def whole(self) -> TriedPlans:
+        """Those plans alone that were tried on every question."""
+        every = [{*question.right, *question.wrong} for question in self.questions]
+        places = [at for at in range(len(self.plans)) if all(at in tried for tried in every)]
+        new = {at: place for place, at in enumerate(places)}
+        return TriedPlans(
+            tuple(self.plans[at] for at in places),
+            tuple(
+                TriedQuestion(
+                    question=each.question,
+                    right=tuple(new[at] for at in each.right if at in new),
+                    wrong=tuple(new[at] for at in each.wrong if at in new),
+                )
+                for each in self.questions
+            ),
+        )
 
     @property
     def solved(self) -> int:
@@ -79,17 +97,27 @@ class TriedPlans:
         return 0 if workflow is None else len(workflow), float("inf") if tokens is None else tokens
 
 
-def tried_plans(store: SessionStore, record: EvaluationRecord, origins: Mapping[str, str]) -> TriedPlans:
+def tried_plans(
+    store: SessionStore, record: EvaluationRecord, written: dict[str, Workflow | None]
+) -> TriedPlans:
     """The plans of an evaluation's known answers. A plan was right on a question if most of its answers were.
 
-    `origins` has whose plan each given one is, by its planner's name.
+    `written` gets the plan of each session that has its own, which is read once.
     """
+    by_name = {each.name: each for each in record.spec.given}
     trials: dict[Workflow | None, _Trial] = {}
     for cell in scored_cells(store, record.id):
         if not cell.result.score.is_known:
             continue
-        origin, work = origins.get(cell.planner, cell.planner), cell.result.work
-        workflow = _workflow(store, record.spec, cell)
+        origin, work = cell.planner, cell.result.work
+        fixed = by_name.get(cell.planner)
+        workflow: Workflow | None
+        if isinstance(fixed, FixedPlan):
+            origin, workflow = fixed.source, fixed.edited
+        else:
+            if cell.session not in written:
+                written[cell.session] = _workflow(store, cell.session)
+            workflow = written[cell.session]
         if workflow is not None:
             trials.setdefault(workflow, _Trial(origin)).add(cell, work)
         if cell.planner == CONDUCTOR:
@@ -107,13 +135,10 @@ def tried_plans(store: SessionStore, record: EvaluationRecord, origins: Mapping[
     return TriedPlans(plans, tuple(questions))
 
 
-def _workflow(store: SessionStore, spec: EvaluationSpec, cell: Cell) -> Workflow | None:
+def _workflow(store: SessionStore, session: str) -> Workflow | None:
     """The plan of an answer as any question may have it; None if it cannot be read any more."""
-    fixed = spec.plans_of(cell.planner)
-    if isinstance(fixed, FixedPlan):
-        return fixed.edited
     try:
-        plan = store.plans.latest(cell.session)
+        plan = store.plans.latest(session)
     except ConductorError:
         return None
     workflow = None if plan is None or plan.report is None else plan.report.workflow

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from conductor.errors import WorkerError
+from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec, cell_result
 from conductor.runs.state import RunState
@@ -143,9 +144,9 @@ def test_half_of_a_trials_questions_is_held_out_until_a_variant_is_chosen() -> N
     assert [at // 2 for at in held] == list(range(500)), "of two neighbours one"
     assert 200 < sum(at % 2 for at in held) < 300
     assert trial.cells(1000) == 500 * 3 * 2
-    assert not trial.asks("plan:a", held[0])
+    assert held[0] not in trial.places(1000)["plan:a"]
     chosen = trial.model_copy(update={"confirmed": "plan:c"})
-    assert [name for name in chosen.planners if chosen.asks(name, held[0])] == ["plan:a", "plan:c"]
+    assert [name for name, places in chosen.places(1000).items() if held[0] in places] == ["plan:a", "plan:c"]
     assert chosen.cells(1000) == (500 * 3 + 500 * 2) * 2
     other = trial.model_copy(update={"seed": 1})
     assert held != [at for at in range(1000) if other.holds_out(at)]
@@ -157,3 +158,20 @@ def test_only_a_sequential_evaluation_has_an_order_of_its_own() -> None:
     assert list(spec.order(5)) == [0, 1, 2, 3, 4]
     assert sorted(sequential.order(50)) == list(range(50)) != sequential.order(50)
     assert sequential.order(50) == sequential.order(50)
+
+
+def test_a_plan_may_answer_a_part_of_the_questions_beside_planners_that_answer_all() -> None:
+    part = FixedPlan.of("search:1", "a search", EQUAL, [4, 1])
+    spec = EvaluationSpec(
+        data="d", digest="0", repeats=2, planners=("conductor", "search:1", "plan:a"),
+        given=(part, FixedPlan.of("plan:a", "a", EQUAL)),
+    )  # fmt: skip
+    assert {name: sorted(each) for name, each in spec.places(5).items()} == {
+        "conductor": [0, 1, 2, 3, 4],
+        "search:1": [1, 4],
+        "plan:a": [0, 1, 2, 3, 4],
+    }
+    assert spec.cells(5) == 24
+    assert spec.whole == ("conductor", "plan:a")
+    assert EvaluationSpec.model_validate_json(spec.model_dump_json()) == spec
+    assert "questions" not in spec.given[1].model_dump()
