@@ -12,6 +12,7 @@ from pages.components.tab.services import Services
 from pages.components.tab.state import plain
 from pages.components.view_models.planner_learning import exam_rows, learning_took
 from pages.components.widgets.accuracy_figure import accuracy_figure
+from pages.components.widgets.controls import expander
 from studio.evaluation.results import table_of_evaluation
 from studio.learning.planner_run import PlannerRun, exam_pairs
 
@@ -21,6 +22,13 @@ def planner_results(shared: Services, run: PlannerRun) -> None:
     if run.planner is None:
         return
     st.caption(plain(learning_took(run.planner)))
+    if run.planner.card.reflection:
+        st.markdown(plain(run.planner.card.reflection, limit=1000))
+    if run.planner.texts and (box := expander("Texts in the prompt", "edit_note", key="planner-texts")):
+        with box:
+            for what, text in run.planner.texts.lines.items():
+                st.caption(plain(what))
+                st.code(text, language=None, wrap_lines=True)
     if run.planner.card.exam:
         st.subheader("On held-out questions", anchor=False)
         st.dataframe(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 
 import streamlit as st
 
+from conductor.baselines.planner_file.planner_file import Learner
 from conductor.errors import ConductorError, DataError
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
@@ -15,11 +17,10 @@ from conductor.workers.pool.pool import configured_path
 from pages.components.learning.planner_runs import PLACE, open_planner
 from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.planner_learning import METHOD_LINES, METHODS, forecast_words, whole
+from pages.components.view_models.planner_learning import METHODS, forecast_words, whole
 from pages.components.widgets.budget_fields import budget_fields
 from pages.components.widgets.controls import action
 from pages.components.widgets.forecast_figures import forecast_figures
-from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.question_choice import (
     Chosen,
     chosen_questions,
@@ -28,6 +29,7 @@ from pages.components.widgets.question_choice import (
     needs,
 )
 from studio.evaluation.planner_learning.learning_folder import (
+    PLANS,
     LearningFolder,
     LearningSettings,
     check_name,
@@ -41,7 +43,13 @@ from studio.evaluation.planner_learning.planner_learning import (
 from studio.learning.planner_run import PlannerSettings
 from studio.workbench import Workbench
 
-_DRAWS, _PLANS = (LearningSettings.model_fields[name].default for name in ("draws", "plans"))
+_DRAWS = LearningSettings.model_fields["draws"].default
+_PLANS_LABELS: Mapping[Learner, str] = {"examples": "Best plans", "search": "Plans", "reflect": "Best plans"}
+_PLANS_HELP: Mapping[Learner, str] = {
+    "examples": "How many of the plans that were right are tried on all questions",
+    "search": "How many plans are made by edits; most of them answer one question",
+    "reflect": "How many of the plans that were right are tried on all questions",
+}
 _NAME = "mine"
 
 
@@ -91,12 +99,15 @@ def _settings(
     own = configured_path()
     with st.container(horizontal=True, gap="small", key="planner-how"):
         name = st.text_input("Name", _free_name(folder), key="planner-name", max_chars=40, width=160)
-        use = st.selectbox(
-            "Method", list(METHODS), index=list(METHODS).index(usual_use(bench)), key="planner-use",
-            width=320, format_func=distinct_labels(METHODS),
+        reads_prompt = usual_use(bench) == "prompt"
+        titles = {each.title: each for each in METHODS if reads_prompt or not each.reads_prompt}
+        usual = next(title for title, each in titles.items() if each.reads_prompt == reads_prompt)
+        title = st.selectbox(
+            "Method", list(titles), index=list(titles).index(usual), key="planner-use", width=320,
         )  # fmt: skip
         budget = budget_fields("planner")
-    st.caption(METHOD_LINES[use])
+    method = titles[title]
+    st.caption(method.sentence)
     with (
         st.expander("Settings", icon=":material/tune:", key="planner-settings"),
         st.container(horizontal=True, gap="small", key="planner-more"),
@@ -110,15 +121,18 @@ def _settings(
             help="Tried on each question, besides those of the Conductor, the workers and the baselines",
         )  # fmt: skip
         plans = st.number_input(
-            "Best plans", min_value=0, max_value=1000, value=_PLANS, key="planner-plans", width=130,
-            help="How many of the plans that were right are tried on all questions",
+            _PLANS_LABELS[method.learner], min_value=0, max_value=10_000, value=PLANS[method.learner],
+            key=f"planner-plans-{method.learner}", width=130, help=_PLANS_HELP[method.learner],
         )  # fmt: skip
+        reflector = None if method.learner != "reflect" else _reflector(bench)
         seed = st.number_input("Seed", min_value=0, value=0, key="planner-seed", width=105)
     judge = judge_choice(chosen.data, bench.pool)
     return name, PlannerSettings(
         data=chosen.shipped or chosen.data.name,
         pool=pool or (None if own is None else str(from_any_folder(own))),
-        use=use,
+        method=method.learner,
+        reflector=reflector,
+        use=method.use,
         draws=int(draws),
         plans=int(plans),
         limit=None if limit is None else int(limit),
@@ -127,6 +141,16 @@ def _settings(
         allow_code=code_consent(chosen.data),
         budget=budget,
     )
+
+
+def _reflector(bench: Workbench) -> str | None:
+    """The worker that reflects; None: the model that plans."""
+    models = [name for name, card in bench.pool.cards.items() if card.kind in ("model", "embedded")]
+    reflector: str | None = st.selectbox(
+        "Reflector", models, index=None, key="planner-reflector", width=180, placeholder="The Conductor",
+        help="The model that reads what went wrong",
+    )  # fmt: skip
+    return reflector
 
 
 def _free_name(folder: Path) -> str:
@@ -145,8 +169,8 @@ def _forecast(path: Path, bench: Workbench, chosen: Chosen, settings: PlannerSet
         data = DataSet(data.name, data.items[: settings.limit])
     planners = usual_planners(bench.pool, chosen.planners)
     how = LearningSettings(
-        data=data.name, digest=data.digest, use=settings.use, planners=planners, draws=settings.draws,
-        plans=settings.plans, seed=settings.seed,
+        data=data.name, digest=data.digest, method=settings.method, reflector=settings.reflector,
+        use=settings.use, planners=planners, draws=settings.draws, plans=settings.plans, seed=settings.seed,
     )  # fmt: skip
     judge = None if settings.judge is None else JudgeSpec(worker=settings.judge)
     spec = EvaluationSpec(data="", digest="", planners=(CONDUCTOR,), judge=judge)
@@ -157,5 +181,13 @@ def _forecast(path: Path, bench: Workbench, chosen: Chosen, settings: PlannerSet
     answers = fit * len(learning.drawers) + held_out * (len(planners) + 1)
     forecast_figures(answers, whole(trials, exam), key="planner-forecast")
     st.caption(
-        plain(forecast_words(fit=fit, held_out=held_out, plans=settings.plans, budget=settings.budget))
+        plain(
+            forecast_words(
+                fit=fit,
+                held_out=held_out,
+                between=learning.between if settings.plans else "",
+                budget=settings.budget,
+            ),
+            limit=600,
+        )
     )

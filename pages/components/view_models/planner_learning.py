@@ -4,23 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from conductor.baselines.planner_file.planner_file import ExamRow, PlannerFile, PlanUse
+from conductor.baselines.planner_file.planner_file import ExamRow, Learner, PlannerFile, PlanUse
 from conductor.evaluation.report.names import planner_name
 from conductor.text.formatting import dollars, percent, quantity, tokens
 from conductor.values.budget import Budget
 from studio.evaluation.outlook import EvaluationOutlook
 from studio.learning.planner_run import PlannerRun
 
-METHODS: Mapping[PlanUse, str] = {
-    "nearest": "Use the plan of similar questions",
-    "prompt": "Show the Conductor similar questions",
-}
-METHOD_LINES: Mapping[PlanUse, str] = {
-    "nearest": "A question gets the plan that was right most often on similar ones. Where the Conductor's "
-    "own plans were, the Conductor plans.",
-    "prompt": "The Conductor plans, with similar solved questions in its prompt.",
-}
+
+class Method(NamedTuple):
+    """How a planner learns and plans: its `title` and one sentence about it."""
+
+    learner: Learner
+    use: PlanUse
+    title: str
+    sentence: str
+
+    @property
+    def reads_prompt(self) -> bool:
+        """Whether it needs a Conductor that reads a prompt."""
+        return self.use == "prompt"
+
+
+METHODS = (
+    Method(
+        "examples",
+        "nearest",
+        "Use the plan of similar questions",
+        "A question gets the plan that was right most often on similar ones. Where the Conductor's own plans "
+        "were, the Conductor plans.",
+    ),
+    Method(
+        "search",
+        "nearest",
+        "Search for better plans",
+        "Plans are edited and tried, one generation after another. A question gets the plan that is right "
+        "most likely.",
+    ),
+    Method(
+        "examples",
+        "prompt",
+        "Show the Conductor similar questions",
+        "The Conductor plans, with similar solved questions in its prompt.",
+    ),
+    Method(
+        "reflect",
+        "prompt",
+        "Rewrite the Conductor's prompt",
+        "A model reads what went wrong and rewrites the instruction, the strengths and the examples. What "
+        "helps on questions that it did not see stays.",
+    ),
+)
 
 
 def phase(run: PlannerRun) -> str:
@@ -30,6 +66,8 @@ def phase(run: PlannerRun) -> str:
         return "Starting"
     if state.exam is not None:
         return "Examining it on held-out questions"
+    if state.candidates:
+        return "Reflecting on what went wrong"
     return "Trying plans" if state.origins is None else "Trying the right plans on all questions"
 
 
@@ -50,14 +88,13 @@ def whole(trials: EvaluationOutlook, exam: EvaluationOutlook) -> EvaluationOutlo
     )
 
 
-def forecast_words(*, fit: int, held_out: int, plans: int, budget: Budget) -> str:
+def forecast_words(*, fit: int, held_out: int, between: str, budget: Budget) -> str:
     """What is done with the questions, what the figures of a forecast leave out, and where it stops."""
     lines = [
         f"Plans are tried on {quantity(fit, 'question')}; the planner is examined on {held_out:,} others.",
     ]
-    if plans:
-        most = f"up to {plans * fit:,} answers more"
-        lines.append(f"The figures leave out the best plans, which are tried on all {fit:,}: {most}.")
+    if between:
+        lines.append(f"The figures leave out what comes between: {between}.")
     limits = [
         *([] if budget.cost is None else [dollars(budget.cost)]),
         *([] if budget.tokens is None else [quantity(budget.tokens, "token")]),

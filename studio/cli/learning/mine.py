@@ -5,7 +5,7 @@ Knows options and prints; `studio.evaluation.planner_learning` learns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -41,6 +41,7 @@ from studio.cli.workflow.plan import settings_of
 from studio.evaluation.outlook import EvaluationOutlook
 from studio.evaluation.planner_learning.learning_folder import (
     PLANNER,
+    PLANS,
     LearningFolder,
     LearningSettings,
     check_name,
@@ -51,9 +52,6 @@ from studio.evaluation.planner_learning.planner_learning import (
     usual_use,
 )
 from studio.evaluation.planner_learning.planner_use import using
-
-PLANS: Mapping[Learner, int] = {"examples": 24, "search": 400, "reflect": 24}
-"""How many plans are tried, unless another number is named."""
 
 _File = Annotated[Path, Argument(parser=Path, metavar="FILE", help="A planner.json, or its folder.")]
 

@@ -6,7 +6,7 @@ Knows files. One process at a time learns in it: a lock is free when that ends i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,9 @@ from conductor.files.named_file import replace_file
 from conductor.values.messages import Value
 
 STATE, PLANNER, LOCK = "learning.json", "planner.json", "learning.lock"
+
+PLANS: Mapping[Learner, int] = {"examples": 24, "search": 400, "reflect": 24}
+"""How many plans are tried, unless another number is named."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 

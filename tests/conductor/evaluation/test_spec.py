@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from conductor.errors import WorkerError
-from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec, cell_result
 from conductor.runs.state import RunState
@@ -129,8 +128,11 @@ def test_a_planner_may_answer_a_part_of_the_questions() -> None:
     spec = EvaluationSpec(
         data="", digest="", planners=("plan:a", "plan:b"), repeats=2, parts={"plan:b": (1, 3), "plan:c": (0,)}
     )
-    assert [at for at in range(5) if spec.asks("plan:b", at)] == [1, 3]
-    assert all(spec.asks("plan:a", at) for at in range(5))
+    assert {planner: list(places) for planner, places in spec.places(5).items()} == {
+        "plan:a": [0, 1, 2, 3, 4],
+        "plan:b": [1, 3],
+    }
+    assert spec.whole == ("plan:a",)
     assert spec.cells(5) == (5 + 2) * 2
     assert EvaluationSpec.model_validate_json(spec.model_dump_json()) == spec
 
@@ -158,20 +160,3 @@ def test_only_a_sequential_evaluation_has_an_order_of_its_own() -> None:
     assert list(spec.order(5)) == [0, 1, 2, 3, 4]
     assert sorted(sequential.order(50)) == list(range(50)) != sequential.order(50)
     assert sequential.order(50) == sequential.order(50)
-
-
-def test_a_plan_may_answer_a_part_of_the_questions_beside_planners_that_answer_all() -> None:
-    part = FixedPlan.of("search:1", "a search", EQUAL, [4, 1])
-    spec = EvaluationSpec(
-        data="d", digest="0", repeats=2, planners=("conductor", "search:1", "plan:a"),
-        given=(part, FixedPlan.of("plan:a", "a", EQUAL)),
-    )  # fmt: skip
-    assert {name: sorted(each) for name, each in spec.places(5).items()} == {
-        "conductor": [0, 1, 2, 3, 4],
-        "search:1": [1, 4],
-        "plan:a": [0, 1, 2, 3, 4],
-    }
-    assert spec.cells(5) == 24
-    assert spec.whole == ("conductor", "plan:a")
-    assert EvaluationSpec.model_validate_json(spec.model_dump_json()) == spec
-    assert "questions" not in spec.given[1].model_dump()

@@ -82,6 +82,6 @@ def test_a_forecast_is_the_sum_of_both_parts_and_unknown_where_one_is():
 
 
 def test_a_forecast_names_what_it_leaves_out_and_where_it_stops():
-    words = forecast_words(fit=20, held_out=20, plans=4, budget=Budget(tokens=5000, cost=1.5))
-    assert "tried on all 20: up to 80 answers more. It stops at $1.50 or 5,000 tokens." in words
-    assert "leave out" not in forecast_words(fit=20, held_out=20, plans=0, budget=NO_BUDGET)
+    words = forecast_words(fit=20, held_out=20, between="4 plans", budget=Budget(tokens=5000, cost=1.5))
+    assert "leave out what comes between: 4 plans. It stops at $1.50 or 5,000 tokens." in words
+    assert "leave out" not in forecast_words(fit=20, held_out=20, between="", budget=NO_BUDGET)
