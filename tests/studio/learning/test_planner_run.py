@@ -64,10 +64,12 @@ def test_folders_that_cannot_be_read_are_named_and_others_are_none(tmp_path):
 
 
 def test_the_command_has_what_was_chosen_and_no_more(tmp_path):
-    settings = PlannerSettings(data="demo", use="prompt", draws=0, plans=3, budget=Budget(tokens=9))
+    settings = PlannerSettings(
+        data="demo", method="search", use="prompt", draws=0, plans=3, budget=Budget(tokens=9)
+    )
     assert settings.command(tmp_path / "mine") == [
-        "mine", "--name=mine", f"--out={tmp_path / 'mine'}", "--use=prompt", "--draws=0", "--plans=3",
-        "--seed=0", "--budget-tokens=9", "--", "demo",
+        "mine", "--name=mine", f"--out={tmp_path / 'mine'}", "--method=search", "--use=prompt", "--draws=0",
+        "--plans=3", "--seed=0", "--budget-tokens=9", "--", "demo",
     ]  # fmt: skip
 
 
