@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import NoReturn
+from typing import NoReturn, Self
 
 from conductor.errors import WorkerError
 from conductor.values.messages import Message, Request, Sampling
@@ -68,6 +68,12 @@ class OpenAIWorker:
 
     def __repr__(self) -> str:
         return f"OpenAIWorker({self.card.name!r}, model={self.card.model!r}, endpoint={self.card.endpoint!r})"
+
+    def __copy__(self) -> Self:
+        # By hand, because a copy in this process can use the connections.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
 
     def __getstate__(self) -> NoReturn:
         raise TypeError(
