@@ -147,10 +147,10 @@ class Evaluations:
             parts.pop(plan.name, None)
             if questions is not None:
                 parts[plan.name] = tuple(sorted(questions))
-        given = {each.name: each for each in (*spec.given, *plans)}
+        by_name = {each.name: each for each in (*spec.given, *plans)}
         update = {
             "planners": tuple(dict.fromkeys((*spec.planners, *(each.name for each in plans)))),
-            "given": tuple(given.values()),
+            "given": tuple(by_name.values()),
             "parts": parts,
         }
         return self._store.set_spec(evaluation, spec.model_copy(update=update))

@@ -29,7 +29,7 @@ from pydantic import TypeAdapter
 
 from conductor.errors import ConductorError, ToolError
 from conductor.own_settings import passed_environment
-from conductor.text.bounded_value import json_value
+from conductor.text.bounded_value import json_value, within_bounds
 from conductor.text.control_characters import visible
 from conductor.text.json_text import portable
 from conductor.values.message_parts import tools as offered
@@ -111,8 +111,10 @@ class Connection:
             return bounded_result(text, self._mask(), monotonic() - began, is_error=True)
 
         try:
-            sent = json_value(portable(json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False)))
-        except (TypeError, ValueError, RecursionError) as fault:
+            sent = json_value(
+                portable(json.dumps(within_bounds(dict(arguments)), ensure_ascii=False, allow_nan=False))
+            )
+        except (TypeError, ValueError) as fault:
             return error(f"The arguments are no JSON: {fault}")
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=sent))
         try:
@@ -214,7 +216,7 @@ class Connection:
     def _served(self, tool: Tool) -> ServedTool | None:
         try:
             parameters = offered.Tool.of("tool", parameters=tool.input_schema).parameters
-        except (ValueError, RecursionError):
+        except ValueError:
             return None
         if self._client is None or not 0 < len(tool.name) <= _MAX_NAME:
             return None

@@ -396,7 +396,8 @@ def test_what_a_first_run_takes_is_estimated_before_it(line: Line, folder: Path,
     file = written(PAIR, folder)
     err = line("run", "--workflow", file, "--pool", simulated).err.splitlines()
     about = next(result for result in err if result.startswith("conductor: All 2 steps will run, ~"))
-    assert about.endswith(" tokens, ~18.0 s, assuming 400 tokens per answer.")
+    # How fast a simulated worker answers is not known before its first answer.
+    assert about.endswith(" tokens, assuming 400 tokens per answer.")
     assert err.index(about) < err.index("[1/2] alpha works")
     assert " will run.\n" in line("run", "What is 17 * 23?").err, "no amount is known"
 
