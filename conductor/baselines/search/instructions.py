@@ -1,4 +1,5 @@
-"""Instructions for the steps that a search makes up: general sentences with nouns of the questions. Pure.
+"""Instructions for the steps that a search makes up: general sentences with nouns of the questions, and those
+of a model. Pure.
 
 The nouns are words that several questions have, and those by which workers describe themselves. Knows no
 question's answer.
@@ -10,7 +11,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from conductor.baselines.ensembles import PROPOSE
@@ -26,6 +27,9 @@ _READING = ("Use that {noun}.", "Find the {noun}.", "Continue with the previous 
 _OFTEN = 3
 """In how many questions a word stands that is a noun of their kind, and no name in one of them."""
 
+_BY_MODEL = 0.4
+"""How often an instruction is one of a model's, where a model wrote some."""
+
 _WORD = re.compile(r"[^\W\d_]{4,30}")
 _NO_NOUNS = frozenset(
     "about also answer answers asked been both could does each else find from give gives have help into "
@@ -37,10 +41,13 @@ _NO_NOUNS = frozenset(
 
 @dataclass(frozen=True)
 class Instructions:
-    """The nouns that `questions` have in common, and those of each worker's `strengths`, by its name."""
+    """The nouns that `questions` have in common, and those of each worker's `strengths`, by its name.
+    `by_model` has, by question, instructions that a model wrote for such a question.
+    """
 
     questions: tuple[str, ...]
     strengths: Mapping[str, str]
+    by_model: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def _usual(self) -> frozenset[str]:
@@ -49,6 +56,9 @@ class Instructions:
 
     def draw(self, question: str, worker: str, rng: random.Random, *, reads: bool) -> str:
         """An instruction for a step of that worker, which reads other steps or not."""
+        every = [each for texts in self.by_model.values() for each in texts]
+        if every and rng.random() < _BY_MODEL:
+            return rng.choice(self.by_model.get(question) or every)
         templates = rng.sample(_READING, rng.choice((1, 2, 3))) if reads else rng.sample(_ALONE, 1)
         return " ".join(self.fill(each, question, worker, rng) for each in templates)
 

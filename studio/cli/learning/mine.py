@@ -78,7 +78,8 @@ class Drawing:
     ] = "examples"
     reflections: Annotated[int, count("Reflections.", most=100)] = 8
     reflector: Annotated[
-        str | None, option("The worker that reflects. Default: the model that plans.", "NAME")
+        str | None,
+        option("The worker that reflects, or words instructions. Default: the model that plans.", "NAME"),
     ] = None
     draws: Annotated[int, count("Random plans a question, besides.", least=0, most=1000)] = 8
     plans: Annotated[

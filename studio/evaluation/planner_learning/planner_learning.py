@@ -43,7 +43,7 @@ from studio.evaluation.planner_learning.fit_part import FitPart, Note, budget_sh
 from studio.evaluation.planner_learning.learners import LEARNERS
 from studio.evaluation.planner_learning.learning_folder import LearningFolder
 from studio.evaluation.planner_learning.reflection import most_calls, reflector_of, with_best_texts
-from studio.evaluation.planner_learning.search import FINALISTS
+from studio.evaluation.planner_learning.search import FINALISTS, most_rewordings, rewording_model
 from studio.evaluation.planner_learning.tried_plans import TriedPlans
 from studio.evaluation.results import find_evaluation, table_of_evaluation
 from studio.workbench import Workbench
@@ -142,9 +142,12 @@ class PlannerLearning:
                 f"{quantity(settings.reflections, 'reflection')} take {calls:,} calls at most, retries apart"
             )
         if settings.method == "search":
+            writer = rewording_model(self._bench, settings)
+            calls = most_rewordings(settings)
             return (
                 f"{settings.plans:,} plans at most are made; each answers one question of the fit part, the "
                 f"better ones up to {RUNGS[-1]}, and {FINALISTS} all"
+                + ("" if writer is None else f"; {writer.card.name} writes instructions in {calls:,} calls")
             )
         return f"{settings.plans} plans at most are tried on all questions of the fit part"
 

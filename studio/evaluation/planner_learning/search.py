@@ -8,22 +8,37 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import count
+
+import numpy as np
 
 from conductor.baselines.encoder import Encoder
 from conductor.baselines.search.archive import Archive
 from conductor.baselines.search.generation import PlanToTry, children, finalists, promoted
 from conductor.baselines.search.instructions import Instructions
+from conductor.baselines.search.rewording import instructions_in, rewording_request
+from conductor.engine.charged_answer import charged_answer
+from conductor.errors import DataError
 from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.scorers.judge import can_judge
+from conductor.planner.model_planner import ModelConductor
 from conductor.text.formatting import quantity
+from conductor.workers.protocol import Worker
 from conductor.workflow.model import Workflow
 from studio.evaluation.planner_learning.fit_part import FitPart
+from studio.evaluation.planner_learning.learning_folder import LearningSettings
+from studio.evaluation.results import scored_cells
+from studio.workbench import Workbench
 
 GENERATION = 120
 """Plans that are made before their answers are looked at: a look takes as long as some dozens of answers."""
 
 SEARCH_SHARE = 0.8
 """Of what may be spent on the fit part; the rest is for the finalists."""
+
+REWORDED = 4
+"""Questions of a generation for which a model writes instructions."""
 
 FINALISTS = 24
 """The most plans that are tried on all questions in the end."""
@@ -43,6 +58,8 @@ def search_plans(fit: FitPart) -> str | None:
     while spent is None:
         plans, tried = _plans_of(fit), fit.tried()
         archive = Archive(tried.plans, tried.questions, rows)
+        if len(plans) < fit.settings.plans:
+            instructions = _reworded(fit, archive, instructions)
         new = children(
             archive, instructions,
             workers=fit.bench.pool.names, max_steps=fit.record.spec.settings.max_steps,
@@ -64,6 +81,54 @@ def search_plans(fit: FitPart) -> str | None:
     if spent is None:
         fit.folder.note(origins=tuple((each.origin, "search") for each in best))
     return fit.run() or spent
+
+
+def most_rewordings(settings: LearningSettings) -> int:
+    """How often a model is called for instructions at most."""
+    return REWORDED * -(-settings.plans // GENERATION)
+
+
+def rewording_model(bench: Workbench, settings: LearningSettings) -> Worker | None:
+    """The model that writes instructions: the reflector, if one is set, else the one that plans; None if the
+    Conductor is no model.
+
+    Raises `PoolError` for a worker that the pool does not have, `DataError` for one that calls no model.
+    """
+    if settings.reflector is not None:
+        if not can_judge(bench.pool[settings.reflector].card):
+            raise DataError(
+                f"{settings.reflector!r} calls no model and writes no instruction; name another worker."
+            )
+        return bench.pool[settings.reflector]
+    conductor = bench.conductor
+    return conductor.answering if isinstance(conductor, ModelConductor) else None
+
+
+def _reworded(fit: FitPart, archive: Archive, instructions: Instructions) -> Instructions:
+    """The instructions with those that a model writes for questions that are solved least well."""
+    model = rewording_model(fit.bench, fit.settings)
+    by_model, meter, store = dict(instructions.by_model), fit.meter(), fit.bench.store
+    if model is None:
+        return instructions
+    best = archive.worth.argmax(axis=0)
+    sessions = {cell.item: cell.session for cell in scored_cells(store, fit.record.id)}
+    places = [
+        int(at)
+        for at in np.argsort(-archive.unsolved, kind="stable")
+        if archive.questions[at].question not in by_model and at in sessions
+    ]
+    for at in places[: min(REWORDED, most_rewordings(fit.settings) - len(by_model))]:
+        question, workflow = archive.questions[at].question, archive.plans[int(best[at])].workflow
+        if workflow is None:
+            continue
+        request = rewording_request(question, workflow, instructions.strengths)
+        answer = fit.bench.background.wait(charged_answer(model, request, meter, purpose="reflect"))
+        store.ledger.add(answer.charges, session=sessions[at], by=fit.bench.asker)
+        if answer.text is None:
+            fit.note(f"{model.card.name} wrote no instructions: {answer.failure}")
+            break
+        by_model[question] = instructions_in(answer.text)
+    return replace(instructions, by_model=by_model)
 
 
 def _plans_of(fit: FitPart) -> Mapping[Workflow, FixedPlan]:

@@ -16,6 +16,7 @@ from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.budget import Budget
 from conductor.values.messages import Request
 from conductor.values.presets import Settings
+from conductor.workers.computed import COMPUTED_WORKERS
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
@@ -92,6 +93,37 @@ def test_a_chain_that_no_planner_wrote_is_found_and_plans_are_tried_on_few_quest
     before = calls(workers)
     assert learning(bench, tmp_path).learn() == learnt
     assert calls(workers) == before
+
+
+def test_a_model_writes_instructions_and_is_charged_for_them(
+    url: str, workers: Sequence[SimulatedWorker], tmp_path: Path
+) -> None:
+    def ponders(request: Request) -> str:
+        return "Answer: yes" if "Ponder" in request.instruction else "Answer: no"
+
+    thinker = SimulatedWorker("thinker", answer=ponders, tokens=5)
+    writer = SimulatedWorker("writer", answer="1. Ponder both sides.\n2. Count the lands.")
+    with SessionStore.open(url) as store:
+        pool = Pool(workers=(thinker, workers[0], writer))
+        bench = Workbench.over(store, pool=pool, conductor=OfflineConductor())
+        search = learning(
+            bench, tmp_path, planners=("worker:thinker", "worker:facts"), reflector="writer", plans=240
+        )
+        assert search.between.endswith("; writer writes instructions in 8 calls")
+        learnt = search.learn()
+        bench.close()
+    own = learnt.card.exam[0]
+    assert (own.right, own.answers) == (20, 20)
+    steps = [step for plan in learnt.plans if plan.workflow is not None for step in plan.workflow.steps]
+    assert any("Ponder both sides." in step.instruction for step in steps)
+    tasks = [request for request in writer.requests if "Write 6 other" in request.instruction]
+    assert 0 < len(tasks) <= 8
+    assert learnt.card.calls == calls((thinker, workers[0], writer))
+
+
+def test_a_worker_that_calls_no_model_writes_no_instruction(bench: Workbench, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="calls no model and writes no instruction"):
+        _ = learning(bench, tmp_path, reflector=min(COMPUTED_WORKERS)).between
 
 
 def test_a_search_that_was_stopped_ends_as_one_that_was_not(bench: Workbench, tmp_path: Path) -> None:
