@@ -82,25 +82,20 @@ def withdrawn_note(state: StepState) -> list[str]:
 
 def on_the_way(state: StepState, *, key: str) -> None:
     """What happened before the answer: calls that gave nothing, those of tools, and the reasoning."""
-    retries(state, key=key)
-    tool_uses(state, key=key)
+    calls_before(state, key=key)
     if state.reasoning and (box := expander("Reasoning", "psychology", key=f"reasoning-{key}")):
         with box:
             reasoning_view(state, key=key)
 
 
-def retries(state: StepState, *, key: str) -> None:
-    """The calls that gave nothing, in a box that is closed at first."""
+def calls_before(state: StepState, *, key: str) -> None:
+    """The calls that gave nothing, and those of tools, each kind in a box that is closed at first."""
     # Drawn again when a run ends: what the server knows to be open stays open, and what is closed is not
     # sent.
     if state.retries and (box := expander("Retries", "refresh", key=f"retries-{key}")):
         with box:
             for retry in state.retries:
                 st.caption(plain(retry_text(retry)))
-
-
-def tool_uses(state: StepState, *, key: str) -> None:
-    """The calls of tools with their results, in a box that is closed at first."""
     uses = state.tool_uses
     if uses and (box := expander(quantity(len(uses), "tool call"), "build", key=f"tools-{key}")):
         with box:

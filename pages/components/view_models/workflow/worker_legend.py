@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from conductor.drawing.marks import Mark
 from conductor.drawing.network import CardContent
 from conductor.runs.state import RunState
+from conductor.runs.step_state import StepState
 from conductor.text.formatting import percent, quantity
 from conductor.values.total import NOTHING
 from conductor.workflow.model import Workflow
@@ -42,10 +43,15 @@ def worker_legend(
     shares = []
     for worker, steps in by_worker.items():
         own = [called[at] for at in steps if at in called]
-        figures = [quantity(len(own), "call") if called else quantity(len(steps), "step")]
+        figures = [quantity(sum(map(_calls, own)), "call") if called else quantity(len(steps), "step")]
         if own:
             figures += sum((state.used for state in own), NOTHING).known_words
         if own and whole:
             figures.append(f"{percent(sum(state.seconds or 0.0 for state in own) / whole)} of the time")
         shares.append(WorkerShare(worker, contents[steps[0]].mark, tuple(steps), tuple(figures)))
     return tuple(shares)
+
+
+def _calls(state: StepState) -> int:
+    """The requests that the worker got which answers a step."""
+    return state.own_calls if state.stand_in is None else state.calls - state.own_calls

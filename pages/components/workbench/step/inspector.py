@@ -20,9 +20,9 @@ from pages.components.widgets.controls import action, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_preview import Preview, step_previews
 from pages.components.widgets.step_result import (
+    calls_before,
     output_notes,
     reasoning_view,
-    retries,
     silence,
     status_badge,
     status_word,
@@ -152,7 +152,7 @@ def _output(editor: Editor, view: SessionView, step: int, state: StepState | Non
             icon=":material/keep:",
         )
     if state is not None:
-        retries(state, key=f"{editor.session}-{step}")
+        calls_before(state, key=f"{editor.session}-{step}")
     if draft is not None:
         output_form(editor, view, step, state, draft)
     else:

@@ -9,7 +9,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.rendered_text import rendered_text
-from pages.components.widgets.step_result import reasoning_view, retries, status_badge
+from pages.components.widgets.step_result import calls_before, reasoning_view, status_badge
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.inspector import PARTS, noted_output, state_of
 from pages.components.workbench.step.notes import step_notes
@@ -57,5 +57,5 @@ def _output(bench: Workbench, tab: TabState, view: SessionView, at: int, step: S
         st.caption("Not run yet.")
         return
     status_badge(state)
-    retries(state, key=f"{view.session.id}-{at}")
+    calls_before(state, key=f"{view.session.id}-{at}")
     noted_output(bench, tab, view, at, state, worker=step.worker)

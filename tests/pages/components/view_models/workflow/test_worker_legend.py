@@ -18,8 +18,11 @@ WORKFLOW = Workflow.of(Step(instruction="Work.", worker=worker, access=reads) fo
 USED = Usage(prompt_tokens=100, completion_tokens=20, cost=0.5)
 
 
-def done(seconds, usage):
-    return StepState(status="finished", started_at=10.0, finished_at=10.0 + seconds, charges=took(usage))
+def done(seconds, usage, *, calls=1):
+    return StepState(
+        status="finished", started_at=10.0, finished_at=10.0 + seconds, charges=took(usage), calls=calls,
+        own_calls=calls,
+    )  # fmt: skip
 
 
 def legend(*states):
@@ -47,6 +50,11 @@ def test_what_a_run_took_is_counted_and_what_is_unknown_is_left_out(usage, words
     shares = legend(done(3.0, usage), done(1.0, USED), StepState(status="finished", reused=True))
     assert shares["reader"].figures == ("1 call", *words, "75% of the time")
     assert shares["writer"].figures == ("1 call", "120 tokens", "$0.5000", "25% of the time")
+
+
+def test_each_request_that_a_worker_got_is_a_call():
+    shares = legend(done(3.0, USED, calls=3), done(1.0, USED), StepState(status="finished", reused=True))
+    assert (shares["reader"].figures[0], shares["writer"].figures[0]) == ("3 calls", "1 call")
 
 
 def test_a_single_step_needs_no_legend():
