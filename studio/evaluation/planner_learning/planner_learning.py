@@ -145,11 +145,11 @@ class PlannerLearning:
             writer = rewording_model(self._bench, settings)
             calls = most_rewordings(settings)
             return (
-                f"{settings.plans:,} plans at most are made; each answers one question of the fit part, the "
+                f"{settings.plans:,} plans at most are made; each answers one question, the "
                 f"better ones up to {RUNGS[-1]}, and {FINALISTS} all"
                 + ("" if writer is None else f"; {writer.card.name} writes instructions in {calls:,} calls")
             )
-        return f"{settings.plans} plans at most are tried on all questions of the fit part"
+        return f"{settings.plans} plans at most are tried on all questions to learn from"
 
     def outlook(self) -> tuple[EvaluationOutlook, EvaluationOutlook]:
         """The forecast of what is drawn, and of the examination; what is tried between them is unknown before
