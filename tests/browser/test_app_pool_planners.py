@@ -46,7 +46,8 @@ def test_a_planner_is_learnt_for_the_pool_used_on_the_workbench_and_taken_back(a
     expect(desk.keyed("planner-progress")).to_contain_text("Trying plans")
     expect(desk.button("Use this planner")).to_be_visible(timeout=LEARNING)
     expect(page.get_by_role("heading", name="On held-out questions")).to_be_visible()
-    expect(page.get_by_role("heading", name="What accuracy costs")).to_be_visible()
+    # The chart of the examination that went on leaves a moment later.
+    expect(page.get_by_role("heading", name="What accuracy costs")).to_have_count(1)
     expect(page.get_by_role("heading", name="Plans before and after")).to_be_visible()
     assert_accessible_if_installed(page, subtests)
     desk.button("Use this planner").click()
