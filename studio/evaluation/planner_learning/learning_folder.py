@@ -70,13 +70,15 @@ class Candidate(Value):
 
 class LearningState(Value):
     """How far a learning is: its evaluations by their ids, None before they are begun, whose the plans are
-    that were tried on all questions, and the `candidates` that reflections wrote, numbered from 1.
+    that were tried on all questions, the `candidates` that reflections wrote, numbered from 1, and by
+    question the `instructions` that a model wrote for a search.
     """
 
     settings: LearningSettings
     fit: str | None = None
     origins: tuple[tuple[str, str], ...] | None = None
     candidates: tuple[Candidate, ...] = ()
+    instructions: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     exam: str | None = None
 
 

@@ -53,7 +53,8 @@ def search_plans(fit: FitPart) -> str | None:
     questions = tuple(each.question for each in fit.tried().questions)
     rows = fit.bench.background.wait(Encoder.of_shared(questions).encode(questions, None))
     cards = fit.bench.pool.cards
-    instructions = Instructions(questions, {name: cards[name].strengths for name in fit.bench.pool.names})
+    strengths = {name: cards[name].strengths for name in fit.bench.pool.names}
+    instructions = Instructions(questions, strengths, fit.folder.state.instructions)
     spent = None
     while spent is None:
         plans, tried = _plans_of(fit), fit.tried()
@@ -128,6 +129,7 @@ def _reworded(fit: FitPart, archive: Archive, instructions: Instructions) -> Ins
             fit.note(f"{model.card.name} wrote no instructions: {answer.failure}")
             break
         by_model[question] = instructions_in(answer.text)
+        fit.folder.note(instructions=by_model)
     return replace(instructions, by_model=by_model)
 
 

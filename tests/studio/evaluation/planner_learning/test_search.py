@@ -21,7 +21,11 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from studio.evaluation.execution.evaluation_run import Progress
-from studio.evaluation.planner_learning.learning_folder import LearningFolder, LearningSettings
+from studio.evaluation.planner_learning.learning_folder import (
+    LearningFolder,
+    LearningSettings,
+    read_state,
+)
 from studio.evaluation.planner_learning.planner_learning import PlannerLearning
 from studio.evaluation.planner_learning.search import FINALISTS
 from studio.evaluation.results import table_of_evaluation
@@ -119,6 +123,9 @@ def test_a_model_writes_instructions_and_is_charged_for_them(
     tasks = [request for request in writer.requests if "Write 6 other" in request.instruction]
     assert 0 < len(tasks) <= 8
     assert learnt.card.calls == calls((thinker, workers[0], writer))
+    state = read_state(tmp_path)
+    assert state is not None
+    assert set(state.instructions.values()) == {("Ponder both sides.", "Count the lands.")}
 
 
 def test_a_worker_that_calls_no_model_writes_no_instruction(bench: Workbench, tmp_path: Path) -> None:
