@@ -60,6 +60,8 @@ def test_from_nothing_to_an_answer_of_several_models(app, visit, ollama, openai)
     assert place["y"] + place["height"] < pressed["y"] + pressed["height"] / 2, "it is not under the pointer"
     (app.folder / "pool.toml").unlink()
     page.reload()
+    # Folded, as on a first visit.
+    page.get_by_text(re.compile("found: Ollama")).click()
     expect(page.get_by_role("button", name="Use the orchard")).to_be_visible()
     use_them.click()
     expect(page.get_by_text("Added gemma3, qwen3 (Ollama); qwen3:8b writes the workflows.")).to_be_visible()

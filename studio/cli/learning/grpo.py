@@ -154,9 +154,9 @@ def grpo(
             )
 
 
-def folder_of(out: Path | None, command: str) -> Path:
+def folder_of(out: Path | None, command: str, *, database: str | None = None) -> Path:
     """The folder of a training: `out`, else the command's beside the store, where the app has its own."""
-    return out or data_folder(default_url()) / "learn" / command
+    return out or data_folder(database or default_url()) / "learn" / command
 
 
 def _recipe(name: str, differing: Differing) -> GrpoRecipe:

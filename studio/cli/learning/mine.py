@@ -145,7 +145,7 @@ def mine(
             seed=source.seed,
         )
         spec = source.spec(settings_of(choice, pool=bench.pool))
-        folder = LearningFolder(folder_of(out, name), settings)
+        folder = LearningFolder(folder_of(out, name, database=options.database), settings)
         learning = PlannerLearning(bench, folder, questions, spec, name=name)
         if dry_run:
             return _show_outlook(learning.outlook(), learning.between, options)

@@ -94,11 +94,11 @@ def test_a_search_is_foretold_and_its_plans_are_printed_with_their_steps(line: L
     search = (*SMALL[:4], "--method", "search", "--plans", "5", "-p", "worker:facts", "--pool", str(pool))
     result = line("learn", "mine", "demo", *search, "--dry-run")
     assert "5 plans at most are made; each answers one question" in result.out
-    assert line("learn", "mine", "demo", *search).code == 0
-    text = line("learn", "show", "data/learn/mine", "--plans").out
+    assert line("learn", "mine", "demo", *search, "--database", "sqlite:///other/c.db").code == 0
+    text = line("learn", "show", "other/learn/mine", "--plans").out
     assert "of 20 questions" in text
     assert "  1. facts: Answer the question." in text
-    shape = json.loads(line("learn", "show", "data/learn/mine", "--plans", "--json").out)
+    shape = json.loads(line("learn", "show", "other/learn/mine", "--plans", "--json").out)
     assert shape["method"] == "search"
     assert "facts" in {plan["workflow"]["steps"][0]["worker"] for plan in shape["plans"]}
 
