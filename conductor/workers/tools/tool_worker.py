@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -116,15 +116,17 @@ class ToolWorker:
             yield ToolsReturned(uses=uses, request=request)
 
     async def _tools(self) -> Mapping[str, ServedTool]:
-        """By the name that the model is offered."""
+        """By the name that the model is offered. Raises `WorkerError` where a pattern gives none."""
         try:
             lists = [await self.connections.tools(server) for server in self.servers]
         except ToolError as error:
             raise WorkerError(f"{self.worker.card.name} has no tools: {error}", used=NOTHING_USED) from error
         served = [tool for tools in lists for tool in tools]
-        tools = [
-            tool for tool in allowed(self.patterns, served) if tool.reads_only or tool.server in self.acting
-        ]
+        usable = [tool for tool in served if tool.reads_only or tool.server in self.acting]
+        for pattern in self.patterns:
+            if not allowed([pattern], usable):
+                raise WorkerError(self._missing(pattern, served), used=NOTHING_USED)
+        tools = allowed(self.patterns, usable)
         if len(tools) > MAX_TOOLS:
             raise WorkerError(
                 f"{self.worker.card.name} has {len(tools)} tools, and a model takes {MAX_TOOLS}; name "
@@ -132,6 +134,21 @@ class ToolWorker:
                 used=NOTHING_USED,
             )
         return {wire_name(tool): tool for tool in tools}
+
+    def _missing(self, pattern: str, served: Sequence[ServedTool]) -> str:
+        """Why a pattern names no tool that may be called."""
+        named = ", ".join(tool.name for tool in allowed([pattern], served))
+        if named:
+            return (
+                f"{self.worker.card.name} may call no tool of {pattern!r}: {named[:300]} may act, as far as "
+                'their server states; ask = "never" in its [[tools]] table allows that.'
+            )
+        server = pattern.partition(":")[0]
+        others = ", ".join(tool.name for tool in served if tool.server == server) or "none"
+        return (
+            f"{self.worker.card.name} names the tools {pattern!r}, and the server {server} has "
+            f"{others[:300]}; correct tools in the pool file."
+        )
 
     async def _results(
         self, requests: tuple[ToolRequest, ...], tools: Mapping[str, ServedTool]

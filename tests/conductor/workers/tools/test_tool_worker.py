@@ -171,12 +171,26 @@ def test_a_model_that_calls_tools_for_ever_is_asked_for_its_answer_and_then_fail
     assert len(state.steps[0].charges) == 3
 
 
-def test_a_worker_without_any_tool_is_called_as_it_is() -> None:
+@pytest.mark.parametrize(
+    ("patterns", "reason"),
+    [
+        (("files:read", "files:w*"), "may call no tool of 'files:w*': write may act, as far as their server"),
+        (("files:red",), "names the tools 'files:red', and the server files has read, look, write; correct"),
+    ],
+)
+def test_a_pattern_without_a_tool_that_may_be_called_fails_the_step(
+    patterns: tuple[str, ...], reason: str
+) -> None:
     model = Caller([saying("plain")])
-    events, state = happened(with_tools(model, ScriptedTools(contents, offered=())))
-    assert state.answer == "plain"
-    assert not any(isinstance(event, StepToolsOffered) for event in events)
-    assert model.requests[0].sampling.tools is None
+    _, state = happened(with_tools(model, patterns=patterns))
+    assert state.steps[0].status == "failed"
+    assert reason in (state.steps[0].message or "")
+    assert model.requests == []
+
+
+def test_a_server_without_any_tool_fails_the_step() -> None:
+    _, state = happened(with_tools(Caller([]), ScriptedTools(contents, offered=())))
+    assert "the server files has none" in (state.steps[0].message or "")
 
 
 async def _items(worker: ToolWorker, request: Request) -> list[Any]:
