@@ -6,10 +6,20 @@ itself, are in `tools`.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.portable_model import PortableModel
+
+Permission = Literal["reads", "pool", "person", "earlier"]
+"""Who allowed a call: its server marks the tool as one that only reads, the pool file never asks, or a person
+did, for this call or (`earlier`) for one of the same tool before it."""
+
+ResultSource = Literal["server", "person", "refusal", "record"]
+"""Who gave a result: the tool; a person, in its place or as the reason of a refusal; or a run before, whose
+result is repeated without a call."""
 
 
 class ToolRequest(PortableModel):
@@ -28,6 +38,9 @@ class ToolRequest(PortableModel):
 class ToolUse(ToolRequest):
     """A call and its `result`, which is untrusted text. `cut`: how many characters the server gave, if those
     are not all here. `repeatable`: the server states that a further call has no further effect.
+    `allowed_by` is None if no tool was called, or an earlier version wrote this. `sent` are the arguments
+    that a person wrote in the place of the worker's, as JSON text. `server_version` is the name and version
+    that the server reported.
     """
 
     result: str
@@ -35,3 +48,7 @@ class ToolUse(ToolRequest):
     seconds: float = 0.0
     cut: int | None = Field(default=None, exclude_if=lambda cut: cut is None)
     repeatable: bool = False
+    allowed_by: Permission | None = Field(default=None, exclude_if=lambda who: who is None)
+    source: ResultSource = Field(default="server", exclude_if=lambda source: source == "server")
+    sent: str | None = Field(default=None, exclude_if=lambda sent: sent is None)
+    server_version: str = Field(default="", exclude_if=lambda version: not version)

@@ -177,6 +177,8 @@ class ToolWorker:
             seconds=result.seconds,
             cut=result.cut,
             repeatable=bool(tool.idempotent),
+            allowed_by="reads" if tool.reads_only else "pool",
+            server_version=tool.server_version,
         )
 
 
