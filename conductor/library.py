@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from concurrent import futures
 from contextlib import aclosing, contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import wraps
 from inspect import isawaitable
 from pathlib import Path
@@ -219,7 +220,7 @@ def _events(
     request: RunRequest, runtime: Runtime, meter: Meter, after: RunState | Iterable[RunState]
 ) -> AsyncGenerator[Event, None]:
     return orchestrate(
-        request,
+        replace(request, attended=False),
         conductor=runtime.planner_for(request.settings),
         pool=runtime.pool_for(meter),
         meter=meter,

@@ -6,20 +6,26 @@ Knows the state of the run before; what it finished is found by fingerprint, as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from glob import escape
 
 from conductor.errors import WorkflowError
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
+from conductor.text.bounded_value import json_object
+from conductor.values.message_parts.tool_use import ToolDecision
 from conductor.workflow.matching import matching
 from conductor.workflow.model import Workflow
 
 
-def continuation(paused: RunState, workflow: Workflow) -> RunScope:
-    """The scope of the run of `workflow` that passes the gates at which the run `paused` waits.
+def continuation(paused: RunState, workflow: Workflow, decisions: Sequence[ToolDecision] = ()) -> RunScope:
+    """The scope of the run of `workflow` that passes the gates at which the run `paused` waits; or, with
+    `decisions`, passes none of them and goes on with the calls of tools that were decided.
 
-    `workflow` may have been edited since; a gate is passed where its step is still there. Raises
-    `WorkflowError` for a run that waits at no gate, and where the step that it was for was removed.
+    `workflow` may have been edited since; a gate is passed where its step is still there, and a step whose
+    request was edited begins afresh. Raises `WorkflowError` for a run that does not wait, for a decision of
+    what does not wait, or that leaves another call of its step open, and where the step that it was for was
+    removed.
     """
     if paused.status != "paused" or paused.workflow is None:
         raise WorkflowError("This run waits at no gate; run the workflow instead.")
@@ -29,23 +35,33 @@ def continuation(paused: RunState, workflow: Workflow) -> RunScope:
         raise WorkflowError(
             f"The run was for step {scope.step + 1}, which was removed since; run the workflow instead."
         )
+    check_decisions(paused, decisions)
     return RunScope(
         kind=scope.kind,
         step=None if scope.step is None else place[scope.step],
-        passes=tuple(sorted(place[step] for step in paused.held if step in place)),
+        passes=tuple(sorted(place[step] for step in _passes(paused, decisions) if step in place)),
         done=_done(paused, place),
+        decisions=tuple(
+            each.model_copy(update={"step": place[each.step]}) for each in decisions if each.step in place
+        ),
+        grants=_grants(paused, decisions),
     )
 
 
 def rerun(last: RunState | None, workflow: Workflow) -> RunScope:
     """The scope of a run of the whole `workflow` after the run `last`: it reuses every known output, except
-    of the steps that `last` was to call again and did not finish.
+    of the steps that `last` was to call again and did not finish. A yes for all calls of a tool stays one.
     """
     if last is None or last.workflow is None:
         return EDITED
+    return _called_again(last, last.workflow, workflow).with_grants(last.scope.grants)
+
+
+def _called_again(last: RunState, before: Workflow, workflow: Workflow) -> RunScope:
+    """The scope without the yes of earlier runs."""
     if last.scope.kind in ("edited", "to"):
         return _without_acting_again(last, workflow)
-    scope, place = last.scope, matching(last.workflow, workflow)
+    scope, place = last.scope, matching(before, workflow)
     if scope.step is not None and scope.step not in place:
         return EDITED
     step, done = (None if scope.step is None else place[scope.step]), _done(last, place)
@@ -69,3 +85,44 @@ def _done(last: RunState, place: Mapping[int, int]) -> tuple[int, ...]:
     """The steps that the run, or the one that it continued, finished, by their present positions."""
     finished = {step for step in last.outputs if last.steps[step].kept_because is None}
     return tuple(sorted(place[step] for step in finished.union(last.scope.done) if step in place))
+
+
+def _passes(paused: RunState, decisions: Sequence[ToolDecision]) -> set[int]:
+    """The steps whose gates are passed; one with a call that waits has passed its own."""
+    return {*paused.questions, *(() if decisions else paused.held)}
+
+
+def check_decisions(paused: RunState, decisions: Sequence[ToolDecision]) -> None:
+    """Raise `WorkflowError` unless these decide what the run waits with, all calls of a step at once."""
+    places = {(each.step, each.at) for each in decisions}
+    if len(places) < len(decisions):
+        raise WorkflowError("A call is decided twice; decide it once.")
+    for each in decisions:
+        name = f"Step {each.step + 1}"
+        questions = paused.questions.get(each.step, ())
+        if not questions:
+            raise WorkflowError(f"{name} does not wait with a call of a tool, so there is nothing to decide.")
+        calls = paused.steps[each.step].tool_calls
+        if each.at not in [question.at for question in questions] or calls[each.at].call.id != each.id:
+            raise WorkflowError(
+                f"{name} does not wait with call {each.at + 1}, {each.id!r}; look at what it waits with now."
+            )
+        if each.arguments is not None and json_object(each.arguments) is None:
+            raise WorkflowError(
+                f"{name}: the arguments of call {each.at + 1} are not a JSON object; correct them."
+            )
+        left = [question for question in questions if (each.step, question.at) not in places]
+        if left:
+            raise WorkflowError(f"{name} waits with call {left[0].at + 1} as well; decide it, too.")
+
+
+def _grants(paused: RunState, decisions: Sequence[ToolDecision]) -> tuple[str, ...]:
+    """Patterns of the tools that may act from now on: those of before, and what got a first yes."""
+    fresh = [
+        f"{call.server}:{escape(call.tool)}"
+        for each in decisions
+        for question in paused.questions[each.step]
+        if each.verdict == "allow" and question.at == each.at and question.once
+        for call in [paused.steps[each.step].tool_calls[each.at]]
+    ]
+    return tuple(dict.fromkeys((*paused.scope.grants, *fresh)))

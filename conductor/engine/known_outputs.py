@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.values.output import Output
+from conductor.values.tool_turn import ToolTurn
 from conductor.workers.protocol import line_of
 from conductor.workflow.fingerprint import outline_of
 from conductor.workflow.matching import places_in
@@ -29,15 +30,18 @@ CallId = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class EarlierRun:
-    """What a run had run, and the outputs that its steps had in the end, by position."""
+    """What a run had run, the outputs that its steps had in the end, and where the answers of the others
+    stood that called tools; both by position.
+    """
 
     workflow: Workflow
     outputs: Mapping[int, Output]
+    turns: Mapping[int, ToolTurn] = field(default_factory=dict)
 
 
 def earlier_run(state: RunState) -> EarlierRun | None:
     """The run of this state; None before its workflow is known."""
-    return None if state.workflow is None else EarlierRun(state.workflow, state.outputs)
+    return None if state.workflow is None else EarlierRun(state.workflow, state.outputs, state.turns)
 
 
 class OutputArchive:
@@ -94,6 +98,18 @@ class KnownOutputs:
             tuple(output for place, output in own.values() if place == step) for step in range(len(workflow))
         )
 
+    def turn(self, address: str) -> ToolTurn | None:
+        """Where an answer to this fingerprint stood when its run broke off or began to wait; None
+        if a later run gave an answer, or one from its beginning would repeat nothing.
+        """
+        for run in self.runs:
+            if any(output.fingerprint == address for output in run.outputs.values()):
+                return None
+            for turn in run.turns.values():
+                if turn.fingerprint == address:
+                    return turn if turn.acts or turn.waits else None
+        return None
+
 
 NOTHING_KNOWN = KnownOutputs()
 
@@ -127,6 +143,7 @@ class Takeover:
         scope: RunScope = EDITED,
         preset: Mapping[int, Output] = MappingProxyType({}),
     ) -> None:
+        self.turn = reusable.turn
         self._archive = reusable.archive
         self._bound = bound
         self._done = frozenset(scope.done)

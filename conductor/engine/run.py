@@ -42,6 +42,8 @@ from conductor.runs.events import (
     StepStarted,
     StepThought,
     StepToolsCalled,
+    StepToolsContinued,
+    StepToolsHeld,
     StepToolsOffered,
     StepToolsReturned,
 )
@@ -60,19 +62,23 @@ from conductor.values.messages import (
     Usage,
 )
 from conductor.values.output import HandEdit, Output, StandIn
-from conductor.workers.pool.fallback import FallbackWorker
+from conductor.values.tool_turn import ToolTurn
+from conductor.workers.pool.fallback import FallbackWorker, chain
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import (
     FellBack,
     Inner,
     ToolItem,
     ToolsCalled,
+    ToolsContinued,
+    ToolsHeld,
     ToolsOffered,
     ToolsReturned,
     Worker,
     WorkerCard,
 )
 from conductor.workers.stream import GRACE_SECONDS, called, fault, read_stream, unended
+from conductor.workers.tools.tool_worker import going_on
 from conductor.workflow.model import Workflow
 
 Note = Retried | FellBack | ToolItem | Inner | StandIn
@@ -84,13 +90,18 @@ Gate = Callable[[], Awaitable[None]]
 CallEvent = TypeVar("CallEvent", StepStarted, StepPaused)
 
 
+class _Held(Exception):
+    """A call ends for now, as its tools need a person's yes."""
+
+
 @dataclass(slots=True)
 class _Call:
     """A call of a step's worker, from its start to its end.
 
     `answering` is the worker that answers at present: the step's own or its fallback. `room` is the request
     under way, which is sent at `sent_at` at the earliest, in seconds of the loop; `charge` is that of one
-    that has ended, until an event has it, and `charges` are all so far. `spoken`: a piece of the answer came;
+    that has ended, until an event has it, and `charges` are all so far. `resumed` is the worker that goes on
+    with an answer of a run before, None if this call begins one. `spoken`: a piece of the answer came;
     `text` and `reasoning` are those before its worker called tools, whose `tool_uses` have ended.
     `stand_in` is set where the step's rule for failures gives the answer. `has_started`: its task has had a
     turn.
@@ -107,6 +118,7 @@ class _Call:
     text: str = ""
     reasoning: str = ""
     tool_uses: tuple[ToolUse, ...] = ()
+    resumed: Worker | None = None
     charges: tuple[Charge, ...] = ()
     stand_in: StandIn | None = None
     task: asyncio.Task[None] | None = None
@@ -169,7 +181,7 @@ class WorkflowRun:
         self._meter = meter or Meter(NO_BUDGET)
         self._bound = bound
         self._workflow = bound.workflow
-        self.pool = pool
+        self.pool = pool.permitting(scope.allows, scope.grants)
         self._covers = scope.covers(bound.workflow)
         self._forced = scope.forced(bound.workflow)
         self._goal = scope.goal(bound.workflow)
@@ -324,8 +336,7 @@ class WorkflowRun:
                 waiting.extend(self._schedule.done(step))
             elif step in self._gates:
                 self._hold(step, worker.card, address=address, request=request)
-            elif (room := self._room(worker.card, request, "step")) is not None:
-                call = self._start(step, worker, address=address, request=request, room=room)
+            elif (call := self._begin(step, worker, address=address, request=request)) is not None:
                 if task is not None and continued is None:
                     call.task, continued = task, call
                 else:
@@ -358,12 +369,26 @@ class WorkflowRun:
             raise WorkerError(f"{after} The budget has no room for another call, of {card.name}.")
         call.room, call.sent_at = room, asyncio.get_running_loop().time()
 
-    def _start(
-        self, step: int, worker: Worker, *, address: str, request: Request, room: Reservation
-    ) -> _Call:
+    def _begin(self, step: int, worker: Worker, *, address: str, request: Request) -> _Call | None:
+        """The call of a step, or what is left of one of a run before; None if the budget has no room."""
+        turn = None if step in self._forced else self._takeover.turn(address)
+        first = request if turn is None else turn.request
+        if turn is not None and turn.calls:
+            # Its tools are called first, for which the budget has no limit of its own.
+            room: Reservation | None = Reservation(Meter(NO_BUDGET), worker.card, tuple, "tools")
+        else:
+            room = self._room(worker.card, first, "step" if turn is None else "tools")
+        if room is None:
+            return None
         event = self._emit_call(StepStarted, step, worker.card, address=address, request=request)
         call = self._calls[step] = _Call(step, worker, address, request, event.at, worker.card, room)
+        if turn is not None:
+            call.resumed = going_on(self._may_answer(step), turn, self._scope.decisions_of(step))
         return call
+
+    def _may_answer(self, step: int) -> list[Worker]:
+        """The step's worker and those that may answer in its place."""
+        return [own for name in self._workflow.steps[step].workers for own in chain(self.pool[name])]
 
     def _emit_call(
         self, kind: type[CallEvent], step: int, card: WorkerCard, *, address: str, request: Request
@@ -401,6 +426,8 @@ class WorkflowRun:
             else:
                 # This run was not stopped: something inside the worker was cancelled.
                 self._step_failed(call, f"{worker.card.name} broke off its answer; run the step again.")
+        except _Held:
+            self._step_held(call)
         except WorkerError as error:
             call.end_request(error.used)
             # A stopped inner workflow ends with an error, which counts as stopped too.
@@ -420,11 +447,11 @@ class WorkflowRun:
 
     def _stream(self, call: _Call) -> AsyncIterable[object]:
         """The items that answer `call`. Raises `WorkerError` where its worker cannot answer it."""
-        rule = self._workflow.steps[call.step].on_failure
-        if rule is None and not isinstance(call.worker, FallbackWorker):
-            return called(call.worker, call.request)
+        rule, worker = self._workflow.steps[call.step].on_failure, call.resumed or call.worker
+        if rule is None and not isinstance(worker, FallbackWorker):
+            return called(worker, call.request)
         request_for = partial(self._request_for, call.step)
-        return answered(rule, call.worker, self.pool, request_for, stopped=self._makes_no_calls)
+        return answered(rule, worker, self.pool, request_for, stopped=self._makes_no_calls)
 
     def _request_for(self, step: int, worker: Worker) -> Request:
         """What a worker is sent that answers `step`."""
@@ -442,7 +469,9 @@ class WorkflowRun:
         return True
 
     def _note(self, call: _Call, item: Note) -> None:
-        """Record a worker's note. Raises `WorkerError` where the worker withdraws a text that was sent on."""
+        """Record a worker's note. Raises `WorkerError` where the worker withdraws a text that was sent on,
+        and `_Held`.
+        """
         if self._over:
             return
         if isinstance(item, Retried) and item.withdrawn and call.step == self._sent_on and call.spoken:
@@ -473,6 +502,11 @@ class WorkflowRun:
                 self._record.emit(StepToolsOffered, step=call.step, request=item.request)
             case ToolsCalled():
                 self._tools_called(call, item)
+            case ToolsContinued():
+                self._tools_continued(call, item.turn)
+            case ToolsHeld():
+                self._record.emit(StepToolsHeld, step=call.step, questions=item.questions)
+                raise _Held
             case ToolsReturned():
                 after = f"{call.answering.name} has called its tools."
                 self._reserve(call, call.answering, item.request, "tools", after=after)
@@ -492,7 +526,33 @@ class WorkflowRun:
         elif item.text:
             call.reasoning += item.text
             self._record.emit(StepThought, step=call.step, text="", recalls=len(item.text))
-        self._record.emit(StepToolsCalled, step=call.step, calls=item.calls, charge=call.take_charge())
+        self._record.emit(
+            StepToolsCalled,
+            step=call.step,
+            calls=item.calls,
+            answer=item.answer,
+            worker=call.answering.name,
+            fingerprint=call.address,
+            charge=call.take_charge(),
+        )
+
+    def _tools_continued(self, call: _Call, turn: ToolTurn) -> None:
+        """Record that an answer of a run before goes on."""
+        if turn.calls:
+            call.end_request(NOTHING_USED)
+        own, card = call.worker.card, self.pool.cards[turn.worker]
+        call.answering, call.request, call.tool_uses = card, turn.request, turn.uses
+        self._record.emit(
+            StepToolsContinued,
+            step=call.step,
+            worker=card.name,
+            worker_kind=card.kind,
+            stands_in=card.name != own.name,
+            fingerprint=turn.fingerprint,
+            request=turn.request,
+            calls=turn.calls,
+            uses=turn.uses,
+        )
 
     def _add_text(self, call: _Call, piece: Delta) -> None:
         if not self._over:
@@ -575,6 +635,14 @@ class WorkflowRun:
         self._lost.add(call.step)
         del self._calls[call.step]
         self._block_readers(call.step)
+        self._finish_if_idle()
+
+    def _step_held(self, call: _Call) -> None:
+        """Leave a step until a person has decided; what does not read it goes on."""
+        if self._over:
+            return
+        self._held.add(call.step)
+        del self._calls[call.step]
         self._finish_if_idle()
 
     def _step_cancelled(self, call: _Call) -> None:

@@ -223,7 +223,7 @@ class Judge:
     ) -> Outcome:
         shared = Answers() if self._fresh else answers
         equal: Counter[RequestKey] = Counter()
-        workers = (_SharedWorker(worker, self, shared, equal) for worker in self._pool.workers)
+        workers = (_SharedWorker(worker, self, shared, equal) for worker in self._pool.unattended.workers)
         pool = replace(self._pool, workers=tuple(workers))
         bound = BoundWorkflow.of(workflow, query=item.question, pool=pool, previous=previous)
         outputs: dict[int, Output] = {}

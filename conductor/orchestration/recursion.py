@@ -76,7 +76,7 @@ class ConductorWorker:
         state = RequestState()
         query = "\n\n".join(message.content for message in request.messages)
         inside = orchestrate(
-            RunRequest(query, settings=self.settings),
+            RunRequest(query, settings=self.settings, attended=False),
             conductor=self.conductor,
             pool=self.pool,
             meter=self.meter,

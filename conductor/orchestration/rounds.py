@@ -121,6 +121,8 @@ def workflow_run(
     round = 1 if after is None else after.round + 1
     if request.may_call is not None:
         pool = pool.only(request.may_call)
+    if not request.attended:
+        pool = pool.unattended
     bound = BoundWorkflow.of(
         workflow,
         query=request.query,

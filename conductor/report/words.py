@@ -20,7 +20,7 @@ OUTCOMES: Mapping[RunStatus, str] = {
     "cancelled": "stopped",
     "interrupted": "interrupted",
     "over_budget": "stopped at its budget",
-    "paused": "waits at a gate",
+    "paused": "waits for a person",
 }
 
 STATUSES: Mapping[StepStatus, str] = {
@@ -33,7 +33,7 @@ STATUSES: Mapping[StepStatus, str] = {
     "blocked": "blocked",
     "cancelled": "stopped",
     "interrupted": "interrupted",
-    "paused": "held at its gate",
+    "paused": "waits for a person",
 }
 
 

@@ -18,8 +18,8 @@ from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
 from conductor.values.charge import Charge
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.message_parts.token_logprobs import TokenLogprob
-from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
-from conductor.values.messages import Request, Sampling, SeenResponse, Usage, Value
+from conductor.values.message_parts.tool_use import ToolQuestion, ToolRequest, ToolUse
+from conductor.values.messages import Message, Request, Sampling, SeenResponse, Usage, Value
 from conductor.values.output import Output, WorkerKind
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
@@ -303,6 +303,12 @@ class StepToolsCalled(EventOfStep):
     type: Literal["step_tools_called"] = "step_tools_called"
     calls: tuple[ToolRequest, ...]
     """In the worker's order; they run at once."""
+    answer: Message | None = Field(default=None, exclude_if=lambda answer: answer is None)
+    """The message with the calls; None in an event of an earlier version, as are the next two."""
+    worker: str = Field(default="", exclude_if=lambda worker: not worker)
+    """Who calls: the step's worker, or one in its place."""
+    fingerprint: str = Field(default="", exclude_if=lambda fingerprint: not fingerprint)
+    """Of the step's request, by which a later run finds where this one stood."""
     charge: OfRequest = None
 
 
@@ -314,6 +320,34 @@ class StepToolsReturned(EventOfStep):
     """The calls with their results, in the order of the calls."""
     request: Request
     """What the worker is sent now, whole."""
+
+
+class StepToolsHeld(EventOfStep):
+    """Some of the calls need a person's yes: none of them is made in this run, and the run waits."""
+
+    type: Literal["step_tools_held"] = "step_tools_held"
+    questions: tuple[ToolQuestion, ...]
+    """What is to be decided, in the order of the calls."""
+
+
+class StepToolsContinued(EventOfStep):
+    """A step goes on where its answer stood in a run before this one."""
+
+    type: Literal["step_tools_continued"] = "step_tools_continued"
+    worker: str
+    """Who answers."""
+    worker_kind: WorkerKind
+    """Who answers."""
+    stands_in: bool = Field(default=False, exclude_if=lambda stands_in: not stands_in)
+    """It answers in the place of the step's own worker."""
+    fingerprint: str
+    """Of the step's request."""
+    request: Request
+    """What the worker was sent last, with its answer behind it where that calls tools."""
+    calls: tuple[ToolRequest, ...] = ()
+    """The calls without a result, which are made or decided now."""
+    uses: tuple[ToolUse, ...] = ()
+    """The calls before, with their results."""
 
 
 class StepInner(EventOfStep):
@@ -433,6 +467,8 @@ Event = Annotated[
     | StepToolsOffered
     | StepToolsCalled
     | StepToolsReturned
+    | StepToolsHeld
+    | StepToolsContinued
     | StepInner
     | StepFinished
     | StepFailed

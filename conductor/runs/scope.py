@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from conductor.errors import WorkflowError
+from conductor.values.message_parts.tool_use import ToolDecision
 from conductor.values.messages import Value
 from conductor.workflow.model import Workflow
 
@@ -27,12 +28,18 @@ class RunScope(Value):
 
     `passes` are the steps (0-based) whose gate does not stop it, `done` those that are not called again
     although they would be: a run that waited at a gate has called them.
+
+    `decisions` are those of the calls of tools that a run waited with. Tools that `allows` names, by patterns
+    as a worker's, may act in this run without a question; those of `grants` got a yes in a run before.
     """
 
     kind: RunScopeKind = "edited"
     step: int | None = None
     passes: tuple[int, ...] = ()
     done: tuple[int, ...] = ()
+    decisions: tuple[ToolDecision, ...] = Field(default=(), exclude_if=lambda decisions: not decisions)
+    allows: tuple[str, ...] = Field(default=(), exclude_if=lambda allows: not allows)
+    grants: tuple[str, ...] = Field(default=(), exclude_if=lambda grants: not grants)
 
     @model_validator(mode="after")
     def _name_a_step(self) -> Self:
@@ -82,6 +89,14 @@ class RunScope(Value):
     def holds(self, workflow: Workflow) -> frozenset[int]:
         """Steps at whose gate the run waits, where they would be called."""
         return workflow.gates - set(self.passes)
+
+    def with_grants(self, grants: tuple[str, ...]) -> RunScope:
+        """The same in which these tools may act, too."""
+        return self.model_copy(update={"grants": grants}) if grants else self
+
+    def decisions_of(self, step: int) -> dict[int, ToolDecision]:
+        """What was decided of the step's calls, by their positions."""
+        return {each.at: each for each in self.decisions if each.step == step}
 
     def goal(self, workflow: Workflow) -> int:
         """The step whose output the run is for."""

@@ -45,8 +45,10 @@ from conductor.runs.step_state import (
 from conductor.values.budget import NO_BUDGET, Budget, Used
 from conductor.values.charge import Charge, total_of
 from conductor.values.conversation import NO_CONVERSATION, Conversation
+from conductor.values.message_parts.tool_use import ToolQuestion
 from conductor.values.messages import SeenResponse, Usage
 from conductor.values.output import Output, WorkerKind
+from conductor.values.tool_turn import ToolTurn
 from conductor.values.total import NOTHING, UNDER_WAY, Total
 from conductor.workflow.drawable import Drawable
 from conductor.workflow.model import Workflow
@@ -78,7 +80,9 @@ class RunState(Drawable):
     crossing: BudgetExceeded | None = None
     """The limit that was crossed, or None."""
     status: RunStatus = "running"
-    """A `paused` run is over, and waits at the gates of its `held` steps for a person."""
+    """A `paused` run is over, and waits for a person: at the gates of its `held` steps, or with calls of
+    tools in them.
+    """
     planning_text: str = ""
     """What the Conductor wrote."""
     planning_thought: str = ""
@@ -169,8 +173,23 @@ class RunState(Drawable):
 
     @property
     def held(self) -> tuple[int, ...]:
-        """The steps before which the run waits, or will: their gate was reached."""
+        """The steps in which the run waits, or will: their gate was reached, or a call needs a yes."""
         return tuple(at for at, step in enumerate(self.steps) if step.status == "paused")
+
+    @property
+    def gates_reached(self) -> tuple[int, ...]:
+        """Those of the `held` steps that wait at their gate, and not with a call of a tool."""
+        return tuple(at for at in self.held if not self.steps[at].questions)
+
+    @property
+    def waits_for(self) -> str:
+        """What a run waits for, as in "waiting before step 2, for a yes in step 3"."""
+        before, within = (
+            ", ".join(str(at + 1) for at in steps) for steps in (self.gates_reached, self.questions)
+        )
+        parts = [f"before step {before}"] if before else []
+        parts += [f"for a yes in step {within}"] if within else []
+        return f"waiting {', '.join(parts)}"
 
     @property
     def open_gates(self) -> tuple[int, ...]:
@@ -193,6 +212,20 @@ class RunState(Drawable):
     def outputs(self) -> dict[int, Output]:
         """The outputs of the steps that have one."""
         return {at: step.output for at, step in enumerate(self.steps) if step.output is not None}
+
+    @property
+    def turns(self) -> dict[int, ToolTurn]:
+        """Where the answers of the steps without an output stand that called tools."""
+        return {
+            at: step.turn
+            for at, step in enumerate(self.steps)
+            if step.output is None and step.turn is not None
+        }
+
+    @property
+    def questions(self) -> dict[int, tuple[ToolQuestion, ...]]:
+        """What a person is to decide before the run goes on, by step."""
+        return {at: step.questions for at, step in enumerate(self.steps) if step.questions}
 
     @property
     def kinds(self) -> frozenset[WorkerKind]:
@@ -470,7 +503,8 @@ def lost_requests(state: RunState) -> dict[int, Charge]:
             stopped=True,
         )
         for at, (step, own) in enumerate(zip(state.steps, steps, strict=True))
-        if step.status == "running" and step.worker_kind not in (None, "offline")
+        # While tools are called no request is under way.
+        if step.status == "running" and step.worker_kind not in (None, "offline") and not step.tool_calls
     }
 
 
@@ -487,6 +521,7 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
         fast_replace(
             step,
             status=after.get(step.status, step.status),
+            questions=step.questions if event.outcome == "paused" else (),
             charges=(*step.charges, lost[at]) if at in lost else step.charges,
         )
         for at, step in enumerate(state.steps)

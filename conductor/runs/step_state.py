@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from conductor.runs import events
 from conductor.values.charge import Charge, total_of
-from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
+from conductor.values.message_parts.tool_use import ToolQuestion, ToolRequest, ToolUse
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
+from conductor.values.tool_turn import ToolTurn
 from conductor.values.total import UNDER_WAY, Total
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ StepStatus = Literal[
     "paused",
 ]  # fmt: skip
 """Where a step is. `finished`, `refused` and `empty` steps have an output: an answer, a text in which the
-worker declines to answer, or nothing. `paused`: the run waits at its gate."""
+worker declines to answer, or nothing. `paused`: the run waits at its gate, or with `questions`."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,13 @@ class StepState:
     tool_calls: tuple[ToolRequest, ...] = ()
     """The calls of its worker's own tools that are under way."""
     tool_uses: tuple[ToolUse, ...] = ()
-    """Those that have ended in this run, or gave the output that it has without a call."""
+    """Those that have ended in this run or one that it continues, or gave the output that it has without a
+    call.
+    """
+    questions: tuple[ToolQuestion, ...] = ()
+    """What a person is to decide of `tool_calls`; none of these was made."""
+    turn: ToolTurn | None = None
+    """Where its answer stands if it called tools, so that a later run goes on from there."""
     inner: tuple[RunState, ...] = ()
     """The rounds of the workflow inside a step that a Conductor does."""
     output: Output | None = None
@@ -171,6 +178,8 @@ StepEvent = (
     | events.StepToolsOffered
     | events.StepToolsCalled
     | events.StepToolsReturned
+    | events.StepToolsHeld
+    | events.StepToolsContinued
     | events.StepFinished
     | events.StepFailed
     | events.StepBlocked
@@ -222,15 +231,40 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
         case events.StepToolsOffered():
             return fast_replace(step, request=event.request)
         case events.StepToolsCalled():
-            return fast_replace(step, tool_calls=event.calls, charges=_with_charge(step, event.charge))
+            charges, turn = _with_charge(step, event.charge), _called(step, event)
+            return fast_replace(step, tool_calls=event.calls, charges=charges, turn=turn)
         case events.StepToolsReturned():
+            uses, turn = (*step.tool_uses, *event.uses), step.turn
             return fast_replace(
                 step,
                 calls=step.calls + 1,
                 own_calls=step.own_calls + (step.stand_in is None),
                 tool_calls=(),
-                tool_uses=(*step.tool_uses, *event.uses),
+                tool_uses=uses,
                 request=event.request,
+                turn=turn and replace(turn, request=event.request, calls=(), uses=uses, waits=False),
+            )
+        case events.StepToolsHeld():
+            return fast_replace(
+                step,
+                status="paused",
+                questions=event.questions,
+                finished_at=event.at,
+                turn=step.turn and replace(step.turn, waits=True),
+            )
+        case events.StepToolsContinued():
+            # Where calls wait, their results come before the next request.
+            calls = 0 if event.calls else step.calls
+            return fast_replace(
+                step,
+                calls=calls,
+                own_calls=0 if event.stands_in else calls,
+                stand_in=event.worker if event.stands_in else None,
+                worker_kind=event.worker_kind,
+                request=event.request,
+                tool_calls=event.calls,
+                tool_uses=event.uses,
+                turn=ToolTurn(event.fingerprint, event.worker, event.request, event.calls, event.uses),
             )
         case events.StepReused():
             return _with_output(
@@ -275,6 +309,14 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return fast_replace(step, status="cancelled", finished_at=event.at, charges=charges)
         case _:
             assert_never(event)
+
+
+def _called(step: StepState, event: events.StepToolsCalled) -> ToolTurn | None:
+    """Where an answer stands that calls tools; None if an earlier version wrote the event."""
+    if event.answer is None or step.request is None:
+        return None
+    request = replace(step.request, messages=(*step.request.messages, event.answer))
+    return ToolTurn(event.fingerprint, event.worker, request, event.calls, step.tool_uses)
 
 
 def _with_output(step: StepState, output: Output, **changes: Any) -> StepState:

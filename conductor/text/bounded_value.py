@@ -36,6 +36,15 @@ def json_value(text: str | bytes, **hooks: Any) -> Any:
     return within_bounds(value)
 
 
+def json_object(text: str) -> dict[str, Any] | None:
+    """The object of JSON, such as the arguments of a call; None for another text."""
+    try:
+        value = json_value(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def toml_value(text: str) -> dict[str, Any]:
     """The tables of TOML. Raises `ValueError`."""
     try:

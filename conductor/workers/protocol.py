@@ -12,12 +12,13 @@ from typing import Annotated, Literal, Protocol, TypeVar, runtime_checkable
 
 from conductor.drawing.marks import Colour
 from conductor.runs.events import Event
-from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
+from conductor.values.message_parts.tool_use import ToolQuestion, ToolRequest, ToolUse
 from conductor.values.messages import (
     ONCE_PAPER,
     CallDelta,
     Completion,
     Delta,
+    Message,
     Request,
     Retried,
     Sampling,
@@ -26,6 +27,7 @@ from conductor.values.messages import (
     Value,
 )
 from conductor.values.output import WorkerKind
+from conductor.values.tool_turn import ToolTurn
 from conductor.workers.wording.wording import Wording
 
 PromptStyle = Annotated[Literal["ours", "research"], ONCE_PAPER]
@@ -179,10 +181,11 @@ class ToolsOffered(Value):
 
 class ToolsCalled(Value):
     """The worker's answer calls tools of its own, so its request has ended and took `used`. `text` and
-    `reasoning` are the answer so far, which came in pieces.
+    `reasoning` are the answer so far, which came in pieces; `answer` is the message with the calls.
     """
 
     calls: tuple[ToolRequest, ...]
+    answer: Message
     used: Usage
     text: str = ""
     reasoning: str = ""
@@ -195,13 +198,25 @@ class ToolsReturned(Value):
     request: Request
 
 
+class ToolsHeld(Value):
+    """None of the calls is made before a person has answered these questions: the last item of its stream."""
+
+    questions: tuple[ToolQuestion, ...]
+
+
+class ToolsContinued(Value):
+    """The worker goes on where an answer before stood: the first item of its stream."""
+
+    turn: ToolTurn
+
+
 class Inner(Value):
     """Something happened in the workflow with which a Conductor, as a worker, does its step."""
 
     event: Event
 
 
-ToolItem = ToolsOffered | ToolsCalled | ToolsReturned
+ToolItem = ToolsOffered | ToolsCalled | ToolsReturned | ToolsHeld | ToolsContinued
 
 WorkerNote = Retried | FellBack | ToolItem
 """What a worker reports of its requests."""

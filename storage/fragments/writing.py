@@ -134,6 +134,11 @@ class Fragments:
                 return {"request": self._request(event.request, address="")}
             case events.StepToolsOffered():
                 return {"request": self._request(event.request, address="")}
+            case events.StepToolsCalled() if event.answer is not None:
+                return {"answer": self._message(event.answer, "")}
+            case events.StepToolsContinued():
+                uses = self._uses(event.uses) if event.uses else None
+                return {"request": self._request(event.request, address=event.fingerprint), "uses": uses}
             case events.StepToolsReturned():
                 return {"request": self._request(event.request, address=""), "uses": self._uses(event.uses)}
             case events.StepFinished():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, MutableMapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NotRequired, TypedDict, Unpack
 
@@ -22,10 +23,17 @@ from conductor.runs.events import (
     StepFinished,
     StepKept,
     StepReused,
+    StepToolsCalled,
+    StepToolsContinued,
+    StepToolsHeld,
+    StepToolsOffered,
+    StepToolsReturned,
 )
 from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.runs.state import RunState, advance, joined, lost_requests
+from conductor.runs.step_state import StepState, advance_step
 from conductor.values.output import Output
+from conductor.values.tool_turn import ToolTurn
 from conductor.workflow.model import Workflow
 from storage import fragments
 from storage.database.compiled_statement import Insertion
@@ -59,6 +67,10 @@ _ORDINARY = RUNS.c.experiment.is_(None)
 
 _GIVING = ("run_started", "step_finished", "step_reused", "step_kept")
 """The types of the events that name what a run was of, and what it gave."""
+
+_TURNING = (StepToolsOffered, StepToolsCalled, StepToolsReturned, StepToolsHeld, StepToolsContinued)
+_TURNS = [kind.model_fields["type"].default for kind in _TURNING]
+"""The types of the events that name where an answer stands that calls tools."""
 
 _LOOKED_BACK = 50
 """Runs whose steps may be those of a later workflow; of older ones the outputs are known, not the steps."""
@@ -306,6 +318,10 @@ def _earlier(
     missing = [run for run in statuses if run not in memory]
     runs = {run: memory[run] for run in statuses if run not in missing}
     runs |= _read_runs(connection, session, missing) if missing else {}
+    broken = [run for run in missing if run in runs and statuses[run] not in ("finished", "running")]
+    for run, turns in _read_turns(connection, session, broken).items():
+        open_turns = {step: turn for step, turn in turns.items() if step not in runs[run].outputs}
+        runs[run] = replace(runs[run], turns=open_turns)
     memory.update((run, runs[run]) for run in missing if run in runs and statuses[run] != "running")
     return tuple(runs[run] for run in statuses if run in runs)
 
@@ -314,22 +330,44 @@ def _read_runs(connection: Connection, session: str, ids: Sequence[str]) -> dict
     """What these runs gave; a step whose event cannot be read has no output, and a run whose beginning
     cannot be is left out.
     """
-    giving = or_(*(EVENTS.c.event.contains(f'{kind}"') for kind in _GIVING))
-    query = select(EVENTS.c.run, EVENTS.c.event).where(EVENTS.c.run.in_(ids), giving).order_by(EVENTS.c.seq)
+    workflows: dict[str, Workflow] = {}
+    outputs: dict[str, dict[int, Output]] = {run: {} for run in ids}
+    for run, event in _events_of_types(connection, session, ids, _GIVING):
+        if isinstance(event, RunStarted):
+            workflows[run] = event.workflow
+        elif isinstance(event, StepFinished | StepReused | StepKept):
+            outputs[run][event.step] = event.output
+    return {run: EarlierRun(workflow, outputs[run]) for run, workflow in workflows.items()}
+
+
+def _read_turns(connection: Connection, session: str, ids: Sequence[str]) -> dict[str, dict[int, ToolTurn]]:
+    """Where the answers of these runs stand that called tools, by step."""
+    steps: dict[str, dict[int, StepState]] = {}
+    for run, event in _events_of_types(connection, session, ids, _TURNS) if ids else ():
+        if isinstance(event, _TURNING):
+            own = steps.setdefault(run, {})
+            own[event.step] = advance_step(own.get(event.step, StepState()), event)
+    return {
+        run: {at: step.turn for at, step in own.items() if step.turn is not None}
+        for run, own in steps.items()
+    }
+
+
+def _events_of_types(
+    connection: Connection, session: str, ids: Sequence[str], kinds: Iterable[str]
+) -> list[tuple[str, Event]]:
+    """The events of these types of runs, in order, each with its run; those that cannot be read are left
+    out.
+    """
+    named = or_(*(EVENTS.c.event.contains(f'{kind}"') for kind in kinds))
+    query = select(EVENTS.c.run, EVENTS.c.event).where(EVENTS.c.run.in_(ids), named).order_by(EVENTS.c.seq)
     rows = connection.execute(query).all()
     try:
         events = fragments.read(connection, session, EVENT, [row.event for row in rows])
     except StorageError:
-        rows = [row for row in rows if any(readable(partial(_event, connection, session), [row.event]))]
-        events = [_event(connection, session, row.event) for row in rows]
-    workflows: dict[str, Workflow] = {}
-    outputs: dict[str, dict[int, Output]] = {run: {} for run in ids}
-    for row, event in zip(rows, events, strict=True):
-        if isinstance(event, RunStarted):
-            workflows[row.run] = event.workflow
-        elif isinstance(event, StepFinished | StepReused | StepKept):
-            outputs[row.run][event.step] = event.output
-    return {run: EarlierRun(workflow, outputs[run]) for run, workflow in workflows.items()}
+        each = readable(lambda row: (row.run, _event(connection, session, row.event)), rows)
+        return list(each)
+    return [(row.run, event) for row, event in zip(rows, events, strict=True)]
 
 
 def _event(connection: Connection, session: str | ColumnElement[str], stored: str) -> Event:

@@ -80,7 +80,7 @@ def confirm_keys(path: Path | None, *, ask: bool, tools: bool = True) -> None:
     Asks only where stdin and stderr are terminals: elsewhere the workers stay unusable, and their messages
     name what to do. Raises `PoolError`.
     """
-    if ask and not _is_at_terminal():
+    if ask and not is_at_terminal():
         return
     from conductor.workers.health.probe import unconfirmed_in  # noqa: PLC0415
     from conductor.workers.keys.hosts import confirm  # noqa: PLC0415
@@ -100,7 +100,7 @@ def accept_tools(path: Path | None, *, ask: bool) -> None:
     """Accept each command of the pool's tool servers that was not accepted on this machine: all, or those
     that a person agrees to, as `confirm_keys` does with keys. Raises `PoolError`.
     """
-    if ask and not _is_at_terminal():
+    if ask and not is_at_terminal():
         return
     from conductor.workers.pool.pool import configured_pool  # noqa: PLC0415
     from conductor.workers.tools.accepted_commands import accept, command_words, is_accepted  # noqa: PLC0415
@@ -115,7 +115,8 @@ def accept_tools(path: Path | None, *, ask: bool) -> None:
             accept(server)
 
 
-def _is_at_terminal() -> bool:
+def is_at_terminal() -> bool:
+    """Whether a person can be asked: stdin and stderr are terminals."""
     # A stream that was closed before the program started is None.
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 

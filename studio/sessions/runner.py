@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conductor.engine.known_outputs import OutputArchive
 from conductor.engine.meter import Meter
@@ -80,12 +80,13 @@ class SessionRunner:
     def begin_answer(
         self, session: str, request: RunRequest, *, other_outputs: OutputArchive, meter: Meter
     ) -> None:
-        """Plan and run the request, or run the workflow that an earlier process planned for it; returns at
-        once.
+        """Plan and run the request, or run the workflow that an earlier process planned for it, with no
+        person to ask; returns at once.
 
         `other_outputs` are those of other sessions, which steps with just the same requests take over;
         `meter` counts for many sessions. Raises as `begin_plan` and `WorkflowRun`.
         """
+        request = replace(request, attended=False)
         with self.activities.claim(session):
             head = self.store.revisions.head(session)
             activity = Activity(plan=LiveState() if head is None else None)

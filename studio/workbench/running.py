@@ -13,6 +13,7 @@ from conductor.errors import WorkflowError
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.text.formatting import quantity
+from conductor.values.message_parts.tool_use import ToolDecision
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
 from storage.records import RunRecord
@@ -130,7 +131,10 @@ class Running:
         last = self._bench.store.runs.latest(session)
         if last is not None and self._bench.state(last).live:
             raise WorkflowError("This session is running already; stop that run first.")
-        scope = self.next_scope(session) if scope is None else scope
+        if scope is None:
+            scope = self.next_scope(session)
+        elif last is not None:
+            scope = scope.with_grants(scope.grants or self._bench.state(last).scope.grants)
         scope.check(head.workflow)
         return self._bench.runner.begin_run(
             session,
@@ -141,13 +145,17 @@ class Running:
             listen=listen,
         )
 
-    def next_scope(self, session: str, *, proceed: bool | None = None) -> RunScope:
+    def next_scope(
+        self, session: str, *, proceed: bool | None = None, decisions: Sequence[ToolDecision] = ()
+    ) -> RunScope:
         """What *Continue* or *Rerun* does: pass the gates at which the session's newest run waits, as far as
         that run was to go, or run the current workflow. What that run finished is reused, and what it was to
-        call again and did not is called.
+        call again and did not is called. The `decisions` are of the calls of tools that it waits with.
 
-        Where `proceed` is True, a run must wait, else `WorkflowError` is raised; False: no gate is passed.
+        Where `proceed` is True, or with decisions, a run must wait, else `WorkflowError` is raised; False: no
+        gate is passed.
         """
+        proceed = True if decisions else proceed
         workflow, last = self._bench.required_head(session).workflow, self._bench.store.runs.latest(session)
         waits = last is not None and last.status == "paused"
         if proceed and not waits:
@@ -155,11 +163,16 @@ class Running:
         state = None if last is None else self._bench.state(last)
         if state is not None and waits and proceed is not False:
             try:
-                return continuation(state, workflow)
+                return continuation(state, workflow, decisions)
             except WorkflowError:  # the step that the run was for was removed
                 if proceed:
                     raise
         return rerun(state, workflow)
+
+    def waiting(self, session: str) -> RunState | None:
+        """The session's newest run, if that waits for a person."""
+        last = self._bench.store.runs.latest(session)
+        return None if last is None or last.status != "paused" else self._bench.state(last)
 
     def stop(self, session: str) -> None:
         """As `stop_work`; a run that waits at a gate ends as stopped, too."""

@@ -20,6 +20,7 @@ from conductor.runs.events import (
     StepStarted,
     StepThought,
     StepToolsCalled,
+    StepToolsContinued,
     StepToolsOffered,
     StepToolsReturned,
 )
@@ -72,8 +73,22 @@ def tool_events(text: str, request: Request) -> Iterator[Event]:
         (*request.messages, Message("tool", (Part("turn", text * 900),), tool_call_id=portable(text)))
     )
     yield StepToolsOffered(**place, seq=5, request=request)
-    yield StepToolsCalled(**place, seq=6, calls=(ToolRequest(**tool_use(text).model_dump(include=_OF_CALL)),))
-    yield StepToolsReturned(**place, seq=7, uses=(tool_use(text), tool_use(text * 900)), request=long)
+    calls = (ToolRequest(**tool_use(text).model_dump(include=_OF_CALL)),)
+    yield StepToolsCalled(
+        **place, seq=6, calls=calls, answer=Message("assistant", (Part("turn", text * 900),), thoughts=text)
+    )
+    uses = (tool_use(text), tool_use(text * 900))
+    yield StepToolsReturned(**place, seq=7, uses=uses, request=long)
+    yield StepToolsContinued(
+        **place,
+        seq=8,
+        worker=text,
+        worker_kind="model",
+        fingerprint="f",
+        request=long,
+        calls=calls,
+        uses=uses,
+    )
 
 
 _OF_CALL = set(ToolRequest.model_fields)
@@ -91,9 +106,9 @@ def events(text: str) -> Iterator[Event]:
     yield StepThought(**place, seq=3, text=text)
     yield StepCallDelta(**place, seq=4, index=0, text=text, id=text, name="f")
     yield from tool_events(text, request)
-    yield StepRetried(**place, seq=8, attempt=1, message=text, seconds=0.0)
+    yield StepRetried(**place, seq=9, attempt=1, message=text, seconds=0.0)
     lost = Charge(worker=portable(text), kind="model", purpose="step")
-    yield StepFailed(**place, seq=9, message=text, charge=lost, seconds=1.0)
+    yield StepFailed(**place, seq=10, message=text, charge=lost, seconds=1.0)
     output = Output(
         fingerprint=text,
         text=text,
@@ -108,8 +123,8 @@ def events(text: str) -> Iterator[Event]:
         run="r",
         step=0,
     )
-    yield charged(StepFinished(**place, seq=10, output=output))
-    yield finished("r", seq=11, answer=text)
+    yield charged(StepFinished(**place, seq=11, output=output))
+    yield finished("r", seq=12, answer=text)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What a worker's own tool was called with, and what it answered. Values only.
+"""What a worker's own tool was called with, what it answered, and what a person decides of it. Values only.
 
 The tools are those of servers that the pool file names. Those that a client of the API offers, and calls
 itself, are in `tools`.
@@ -23,11 +23,14 @@ result is repeated without a call."""
 
 
 class ToolRequest(PortableModel):
-    """A call that a worker makes of the `tool` of a `server`; its `call` is as the worker wrote it."""
+    """A call that a worker makes of the `tool` of a `server`; its `call` is as the worker wrote it. `acts`:
+    the server does not mark the tool as one that only reads.
+    """
 
     server: str
     tool: str
     call: ToolCall
+    acts: bool = Field(default=False, exclude_if=lambda acts: not acts)
 
     @property
     def words(self) -> str:
@@ -52,3 +55,36 @@ class ToolUse(ToolRequest):
     source: ResultSource = Field(default="server", exclude_if=lambda source: source == "server")
     sent: str | None = Field(default=None, exclude_if=lambda sent: sent is None)
     server_version: str = Field(default="", exclude_if=lambda version: not version)
+
+
+QuestionReason = Literal["acts", "unsure"]
+"""Why a call needs a person's yes: its tool may act, or the program ended while it was under way, so that it
+may have acted already."""
+
+
+class ToolQuestion(PortableModel):
+    """The call at position `at` of an answer needs a person's yes. `once`: a yes is one for all further calls
+    of that tool in the session.
+    """
+
+    at: int
+    why: QuestionReason
+    once: bool = Field(default=False, exclude_if=lambda once: not once)
+
+
+Verdict = Literal["allow", "refuse", "answer"]
+
+
+class ToolDecision(PortableModel):
+    """What a person decides of the call at position `at`, with this `id`, that `step` (0-based) waits with.
+
+    `allow`: it is made, with these `arguments` as JSON text where they are not None. `refuse`: it is not,
+    and the worker is sent `text` as the reason. `answer`: it is not, and `text` is the result.
+    """
+
+    step: int = Field(ge=0)
+    at: int = Field(ge=0)
+    id: str
+    verdict: Verdict
+    arguments: str | None = Field(default=None, exclude_if=lambda arguments: arguments is None)
+    text: str = Field(default="", exclude_if=lambda text: not text)

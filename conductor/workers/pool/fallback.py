@@ -16,6 +16,7 @@ from conductor.workers.protocol import (
     Inner,
     StreamItem,
     ToolsCalled,
+    ToolsContinued,
     Worker,
     WorkerCard,
 )
@@ -133,8 +134,8 @@ class Answering:
             self.settled = self.acted or (self.settled and not item.withdrawn)
         elif isinstance(item, Delta | Thought | CallDelta):
             self.characters += len(item.text)
-        self.acted = self.acted or isinstance(item, ToolsCalled)
-        self.settled = self.settled or isinstance(item, Delta | Thought | CallDelta | Inner | ToolsCalled)
+        self.acted = self.acted or isinstance(item, ToolsCalled | ToolsContinued)
+        self.settled = self.settled or self.acted or isinstance(item, Delta | Thought | CallDelta | Inner)
 
 
 def chain(worker: Worker) -> list[Worker]:

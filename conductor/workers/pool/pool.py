@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from conductor.drawing.marks import Colour
 from conductor.errors import PoolError
@@ -28,7 +29,7 @@ from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
 from conductor.workers.tools.tool_server import ToolServer
-from conductor.workers.tools.tool_worker import ToolWorker
+from conductor.workers.tools.tool_worker import ToolWorker, each_tool_worker
 from conductor.workflow.model import Workflow
 
 HERE = Path()
@@ -113,6 +114,23 @@ class Pool:
     def without_fallbacks(self) -> Pool:
         """The pool whose workers answer for themselves."""
         return replace(self, workers=tuple(chain(worker)[0] for worker in self.workers))
+
+    def permitting(self, allows: tuple[str, ...], grants: tuple[str, ...]) -> Pool:
+        """The pool whose tools may do what these patterns name; see `Permissions`."""
+        return self._permitted(allows=allows, grants=grants) if allows or grants else self
+
+    @cached_property
+    def unattended(self) -> Pool:
+        """The pool for runs in which no person is asked whether a tool may act."""
+        return self._permitted(attended=False)
+
+    def _permitted(self, **permissions: Any) -> Pool:
+        def changed(own: ToolWorker) -> ToolWorker:
+            return replace(own, permissions=replace(own.permissions, **permissions))
+
+        if not self.tool_servers:
+            return self
+        return replace(self, workers=tuple(each_tool_worker(worker, changed) for worker in self.workers))
 
     def __getitem__(self, name: str) -> Worker:
         """The worker of that name. Raises `PoolError` when there is none."""

@@ -68,8 +68,9 @@ _TOOLS = Label("Tools", "SERVER, or SERVER:NAME with * for any letters, of the [
 class ToolsTable(PoolTable):
     """A `[[tools]]` table: a server of tools, by the Model Context Protocol.
 
-    `ask` is when a person is asked before a tool acts. As no run waits for that yet, tools that their server
-    does not mark as only reading can be called where it is "never", and nowhere else.
+    `ask` is when a person is asked before a tool acts that the server does not mark as only reading: before
+    each call, or before the `first` of each tool in a session. Without `trust` nothing that the server states
+    of its tools counts: each of them acts.
     """
 
     name: ToolServerName
@@ -82,6 +83,7 @@ class ToolsTable(PoolTable):
     headers: Mapping[Header, KeyVariable] = Field(default_factory=dict)
     seconds: Seconds = 60.0
     ask: Literal["always", "first", "never"] = "always"
+    trust: bool = True
 
     @model_validator(mode="after")
     def _is_one_server(self) -> Self:
@@ -109,6 +111,7 @@ class ToolsTable(PoolTable):
             url=self.url,
             headers=tuple(self.headers.items()),
             seconds=self.seconds,
+            trust=self.trust,
             pool=self._pool,
         )
 

@@ -43,6 +43,7 @@ from conductor.workers.pool.schema import (
 )
 from conductor.workers.pool.table import PlannerTable, WorkerTable, built
 from conductor.workers.protocol import Worker
+from conductor.workers.tools.permissions import Permissions
 from conductor.workers.tools.tool_worker import ToolWorker
 from conductor.workers.wording.checkout import read_wording, sources
 
@@ -371,7 +372,10 @@ def _with_tools(worker: Worker, table: WorkerTable, tools: Mapping[str, ToolsTab
         worker,
         servers=tuple(each.server(folder) for each in own),
         patterns=table.tools,
-        acting=frozenset(each.name for each in own if each.ask == "never"),
+        permissions=Permissions(
+            never=frozenset(each.name for each in own if each.ask == "never"),
+            first=frozenset(each.name for each in own if each.ask == "first"),
+        ),
         rounds=table.tool_rounds,
     )
 

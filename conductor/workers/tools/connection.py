@@ -220,7 +220,8 @@ class Connection:
             return None
         if self._client is None or not 0 < len(tool.name) <= _MAX_NAME:
             return None
-        hints, info = tool.annotations or ToolAnnotations(), self._client.server_info
+        hints = (tool.annotations if self._server.trust else None) or ToolAnnotations()
+        info = self._client.server_info
         return ServedTool(
             server=self._server.name,
             name=tool.name,

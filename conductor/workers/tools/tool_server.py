@@ -31,6 +31,7 @@ class ToolServer(Value):
 
     No secret is in here: `env` are the names of variables that the process gets beside `PATH`, `HOME` and the
     like, `headers` pairs of a header and the variable that has its value. `seconds` is the longest call.
+    Without `trust`, what it states of its tools does not count.
     `pool` is the whole path of the pool file that names it, for which its keys were confirmed, or "".
     """
 
@@ -42,6 +43,7 @@ class ToolServer(Value):
     url: BaseUrl | None = None
     headers: tuple[tuple[Header, KeyVariable], ...] = ()
     seconds: Seconds = 60.0
+    trust: bool = Field(default=True, exclude_if=lambda trust: trust)
     pool: str = ""
 
     def model_post_init(self, _context: object) -> None:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from conductor.errors import ToolError, WorkerError
-from conductor.text.bounded_value import json_value
-from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
+from conductor.text.bounded_value import json_object
+from conductor.values.message_parts.tool_use import ToolDecision, ToolQuestion, ToolRequest, ToolUse
 from conductor.values.message_parts.tools import MAX_TOOLS, Tool, ToolCall, ToolChoice, ToolOffer
 from conductor.values.messages import (
     NOTHING_USED,
@@ -27,10 +26,13 @@ from conductor.values.messages import (
     Retried,
     Thought,
 )
+from conductor.values.tool_turn import ToolTurn
 from conductor.workers.pool.fallback import FallbackWorker, limited
 from conductor.workers.protocol import (
     StreamItem,
     ToolsCalled,
+    ToolsContinued,
+    ToolsHeld,
     ToolsOffered,
     ToolsReturned,
     Worker,
@@ -39,26 +41,31 @@ from conductor.workers.protocol import (
 from conductor.workers.stream import Opened, called, unended
 from conductor.workers.tools.connections import ToolConnections, connections
 from conductor.workers.tools.named_tools import allowed, wire_name
+from conductor.workers.tools.permissions import Permissions, decided_use, without_call
 from conductor.workers.tools.tool_server import ServedTool, ToolServer
 
 ROUNDS = 8
 """How often a worker may call tools before it must answer."""
 
 _NO_MORE = ToolChoice(kind="none")
+_NOTHING = Delta("")
 
 
 @dataclass(frozen=True)
 class ToolWorker:
-    """`worker` with the tools that `patterns` name (see `allowed`) of these `servers`. Of a server that is
-    not among the `acting` ones it gets only tools that read.
+    """`worker` with the tools that `patterns` name (see `allowed`) of these `servers`, as far as
+    `permissions` let it. It goes on from `turn`, if there is one, with what a person decided of its calls, by
+    their positions.
     """
 
     worker: Worker
     servers: tuple[ToolServer, ...]
     patterns: tuple[str, ...]
-    acting: frozenset[str] = frozenset()
+    permissions: Permissions = Permissions()
     rounds: int = ROUNDS
     connections: ToolConnections = field(default_factory=connections)
+    turn: ToolTurn | None = None
+    decisions: Mapping[int, ToolDecision] = field(default_factory=dict)
 
     @cached_property
     def card(self) -> WorkerCard:
@@ -73,47 +80,50 @@ class ToolWorker:
         return replace(self, worker=limited(self.worker, names))
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamItem, None]:
-        """See `Worker.stream`. Raises `WorkerError` where a server does not answer."""
+        """See `Worker.stream`; its last item is a `ToolsHeld` where a person is to be asked. Raises
+        `WorkerError` where a server does not answer.
+        """
         own = await self._tools()
         offer = request.sampling.tools
         clients = frozenset(() if offer is None else (tool.name for tool in offer.tools))
-        if own:
+        calls, rounds, turn, decisions = tuple[ToolRequest, ...](), 0, self.turn, self.decisions
+        if turn is not None:
+            rounds = _rounds(turn.request) - _rounds(request)
+            request, calls = turn.request, turn.calls
+            yield ToolsContinued(turn=turn)
+        elif own:
             request = _offering(request, own)
             yield ToolsOffered(request=request)
-        for left in range(self.rounds, -1, -1):
-            if own and not left:
-                request = _with_offer(request, choice=_NO_MORE)
-            answer, completion = _Answer(clients), None
-            async with Opened(called(self.worker, request)) as items:
-                async for item in items:
-                    if isinstance(item, Completion):
-                        completion = item
-                        break
-                    if (passed := answer.passed(item)) is not None:
-                        yield passed
-            if completion is None:
-                raise unended(self.worker.card.name)
-            calls = tuple(call for call in completion.tool_calls if call.name not in clients)
-            if not calls or len(calls) < len(completion.tool_calls):
-                # A client that is to call its own tools would have to answer for these, too.
-                others = tuple(call for call in completion.tool_calls if call not in calls)
-                yield replace(completion, tool_calls=others)
+        unsure = turn is not None and not turn.waits
+        while True:
+            if not calls:
+                if own and rounds >= self.rounds:
+                    request = _with_offer(request, choice=_NO_MORE)
+                answer = _Answer(clients, own)
+                async for item in answer.stream(self.worker, request):
+                    yield item
+                called = answer.called
+                if called is None:
+                    return
+                if rounds >= self.rounds:
+                    raise WorkerError(
+                        f"{self.worker.card.name} called tools {self.rounds} times and gave no answer; raise "
+                        "tool_rounds in the pool file, or change the instruction.",
+                        used=called.used,
+                    )
+                yield called
+                calls, rounds = called.calls, rounds + 1
+                request = replace(request, messages=(*request.messages, called.answer))
+            questions = self.permissions.questions(calls, own, decisions=decisions, unsure=unsure)
+            if questions:
+                if not self.permissions.attended:
+                    raise WorkerError(_unanswered(calls[questions[0].at], questions[0]), used=NOTHING_USED)
+                yield ToolsHeld(questions=questions)
                 return
-            if not left:
-                raise WorkerError(
-                    f"{self.worker.card.name} called tools {self.rounds} times and gave no answer; raise "
-                    "tool_rounds in the pool file, or change the instruction.",
-                    used=completion.usage,
-                )
-            if rest := completion.text[len(answer.text) :]:
-                yield Delta(rest)
-            requests = tuple(_request_of(call, own) for call in calls)
-            yield ToolsCalled(
-                calls=requests, used=completion.usage, text=completion.text, reasoning=completion.reasoning
-            )
-            uses = await self._results(requests, own)
-            request = _going_on(request, completion, uses)
+            uses = await self._results(calls, own, decisions)
+            request = replace(request, messages=(*request.messages, *map(_message, uses)))
             yield ToolsReturned(uses=uses, request=request)
+            calls, decisions, unsure = (), {}, False
 
     async def _tools(self) -> Mapping[str, ServedTool]:
         """By the name that the model is offered. Raises `WorkerError` where a pattern gives none."""
@@ -122,7 +132,7 @@ class ToolWorker:
         except ToolError as error:
             raise WorkerError(f"{self.worker.card.name} has no tools: {error}", used=NOTHING_USED) from error
         served = [tool for tools in lists for tool in tools]
-        usable = [tool for tool in served if tool.reads_only or tool.server in self.acting]
+        usable = [tool for tool in served if self.permissions.offers(tool)]
         for pattern in self.patterns:
             if not allowed([pattern], usable):
                 raise WorkerError(self._missing(pattern, served), used=NOTHING_USED)
@@ -141,7 +151,8 @@ class ToolWorker:
         if named:
             return (
                 f"{self.worker.card.name} may call no tool of {pattern!r}: {named[:300]} may act, as far as "
-                'their server states; ask = "never" in its [[tools]] table allows that.'
+                'their server states, and no person is asked here; ask = "never" in its [[tools]] table '
+                "allows that."
             )
         server = pattern.partition(":")[0]
         others = ", ".join(tool.name for tool in served if tool.server == server) or "none"
@@ -151,23 +162,35 @@ class ToolWorker:
         )
 
     async def _results(
-        self, requests: tuple[ToolRequest, ...], tools: Mapping[str, ServedTool]
+        self,
+        requests: tuple[ToolRequest, ...],
+        tools: Mapping[str, ServedTool],
+        decisions: Mapping[int, ToolDecision],
     ) -> tuple[ToolUse, ...]:
         """What the calls answer, which are made at once. Raises `WorkerError`."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._result(request, tools)) for request in requests]
+                tasks = [
+                    group.create_task(self._result(request, tools, decisions.get(at)))
+                    for at, request in enumerate(requests)
+                ]
         except* ToolError as errors:
             raise WorkerError(str(errors.exceptions[0]), used=NOTHING_USED) from errors
         return tuple(task.result() for task in tasks)
 
-    async def _result(self, request: ToolRequest, tools: Mapping[str, ServedTool]) -> ToolUse:
+    async def _result(
+        self, request: ToolRequest, tools: Mapping[str, ServedTool], decision: ToolDecision | None
+    ) -> ToolUse:
+        if decision is not None and (use := decided_use(request, decision)) is not None:
+            return use
         tool = tools.get(request.call.name)
         if tool is None:
-            return _refused(request, f"There is no tool {request.call.name}; there are {', '.join(tools)}.")
-        arguments = _arguments(request.call)
+            reason = f"There is no tool {request.call.name}; there are {', '.join(tools)}."
+            return without_call(request, reason)
+        sent = None if decision is None else decision.arguments
+        arguments = json_object(request.call.arguments or "{}" if sent is None else sent)
         if arguments is None:
-            return _refused(request, "The arguments are not a JSON object.")
+            return without_call(request, "The arguments are not a JSON object.")
         server = next(server for server in self.servers if server.name == tool.server)
         result = await self.connections.call(server, tool.name, arguments)
         return ToolUse(
@@ -177,25 +200,77 @@ class ToolWorker:
             seconds=result.seconds,
             cut=result.cut,
             repeatable=bool(tool.idempotent),
-            allowed_by="reads" if tool.reads_only else "pool",
+            allowed_by=self.permissions.of(tool) if decision is None else "person",
+            sent=sent,
             server_version=tool.server_version,
         )
 
 
 def without_tools(worker: Worker) -> Worker:
     """The worker, and its fallbacks, that answer by themselves."""
+    return each_tool_worker(worker, lambda own: own.worker)
+
+
+def each_tool_worker(worker: Worker, change: Callable[[ToolWorker], Worker]) -> Worker:
+    """The worker, and its fallbacks, with `change` made of each that has tools."""
     if isinstance(worker, FallbackWorker):
-        return FallbackWorker(without_tools(worker.first), without_tools(worker.second))
-    return worker.worker if isinstance(worker, ToolWorker) else worker
+        return FallbackWorker(each_tool_worker(worker.first, change), each_tool_worker(worker.second, change))
+    return change(worker) if isinstance(worker, ToolWorker) else worker
+
+
+def going_on(
+    workers: Sequence[Worker], turn: ToolTurn, decisions: Mapping[int, ToolDecision]
+) -> Worker | None:
+    """The worker of these that goes on from `turn` with what was decided of its calls; None if its name or
+    its tools are gone. None of the others answers in its place: it might act twice.
+    """
+    for worker in workers:
+        if isinstance(worker, ToolWorker) and worker.card.name == turn.worker:
+            return replace(worker, turn=turn, decisions=decisions)
+    return None
 
 
 class _Answer:
-    """An answer while it comes: its `text` so far. `clients` are the names of the client's tools."""
+    """One answer of a model: its `text` so far, and at its end what it `called`, None if it called no tool.
+    `clients` are the names of the client's tools, `own` the worker's by wire name.
+    """
 
-    def __init__(self, clients: Collection[str]) -> None:
+    def __init__(self, clients: Collection[str], own: Mapping[str, ServedTool]) -> None:
         self.text = ""
+        self.called: ToolsCalled | None = None
         self._clients = clients
+        self._own = own
         self._places: dict[int, int | None] = {}
+
+    async def stream(self, worker: Worker, request: Request) -> AsyncGenerator[StreamItem, None]:
+        """Its items as they are passed on. Raises `WorkerError`."""
+        async with Opened(called(worker, request)) as items:
+            async for item in items:
+                if isinstance(item, Completion):
+                    end = self._end(item)
+                    if end != _NOTHING:
+                        yield end
+                    return
+                if (passed := self.passed(item)) is not None:
+                    yield passed
+        raise unended(worker.card.name)
+
+    def _end(self, completion: Completion) -> StreamItem:
+        """The completion, or the rest of the text before the calls."""
+        calls = tuple(call for call in completion.tool_calls if call.name not in self._clients)
+        if not calls or len(calls) < len(completion.tool_calls):
+            # A client that is to call its own tools would have to answer for these, too.
+            others = tuple(call for call in completion.tool_calls if call not in calls)
+            return replace(completion, tool_calls=others)
+        before = (Part("turn", completion.text),) if completion.text.strip() else ()
+        self.called = ToolsCalled(
+            calls=tuple(_request_of(call, self._own) for call in calls),
+            answer=Message("assistant", before, completion.tool_calls, thoughts=completion.thoughts),
+            used=completion.usage,
+            text=completion.text,
+            reasoning=completion.reasoning,
+        )
+        return Delta(completion.text[len(self.text) :])
 
     def passed(self, item: StreamItem) -> StreamItem | None:
         """The item as it is passed on; None for a piece of a call that is not the client's."""
@@ -244,30 +319,25 @@ def _request_of(call: ToolCall, own: Mapping[str, ServedTool]) -> ToolRequest:
     tool = own.get(call.name)
     if tool is None:
         return ToolRequest(server="", tool=call.name, call=call)
-    return ToolRequest(server=tool.server, tool=tool.name, call=call)
+    return ToolRequest(server=tool.server, tool=tool.name, call=call, acts=not tool.reads_only)
 
 
-def _arguments(call: ToolCall) -> dict[str, Any] | None:
-    """The arguments of a call; None if they are not a JSON object."""
-    try:
-        arguments = json_value(call.arguments or "{}")
-    except ValueError:
-        return None
-    return arguments if isinstance(arguments, dict) else None
+def _rounds(request: Request) -> int:
+    """How many of its messages call tools."""
+    return sum(bool(message.tool_calls) for message in request.messages)
 
 
-def _refused(request: ToolRequest, reason: str) -> ToolUse:
-    """The use of a tool that no server was asked for."""
-    return ToolUse(**dict(request), result=reason, is_error=True, repeatable=True)
+def _unanswered(call: ToolRequest, question: ToolQuestion) -> str:
+    """Why a call is not made that no person can be asked about."""
+    if question.why == "unsure":
+        return (
+            f"{call.words} was under way when the program ended, and may have acted; no person is asked "
+            "here. See what it did, and run this again in the app or by the command."
+        )
+    return f"{call.words} needs a person's yes, and no person is asked here."
 
 
-def _going_on(request: Request, completion: Completion, uses: Collection[ToolUse]) -> Request:
-    """The request with the answer that called tools, and their results."""
-    before = (Part("turn", completion.text),) if completion.text.strip() else ()
-    answer = Message("assistant", before, completion.tool_calls, thoughts=completion.thoughts)
-    results = (Message("tool", (Part("turn", _words(use)),), tool_call_id=use.call.id) for use in uses)
-    return replace(request, messages=(*request.messages, answer, *results))
-
-
-def _words(use: ToolUse) -> str:
-    return f"Error: {use.result}" if use.is_error else use.result
+def _message(use: ToolUse) -> Message:
+    """The result as its worker is sent it."""
+    words = f"Error: {use.result}" if use.is_error else use.result
+    return Message("tool", (Part("turn", words),), tool_call_id=use.call.id)

@@ -4,7 +4,7 @@ export const STATUS_WORDS = {
   waiting: "not run yet", running: "running", finished: "finished", empty: "finished with an empty answer",
   refused: "no answer",
   failed: "failed", blocked: "blocked by a failed step", cancelled: "stopped", interrupted: "interrupted",
-  paused: "the run waits at the gate before this step",
+  paused: "the run waits here for a person",
   stale: "will run again", thinking: "thinking", retrying: "waiting to retry",
 };
 

@@ -34,7 +34,7 @@ _WORDS: Mapping[SessionState, str] = {
     "unanswered": NO_ANSWER,
     "cancelled": "stopped",
     "over_budget": "stopped at its budget",
-    "paused": "waits at a gate",
+    "paused": "waits for a person",
 }
 
 
@@ -56,7 +56,7 @@ def run_state(state: RunState) -> SessionState:
 def run_label(state: RunState) -> str:
     """A run's status as the screen shows it."""
     if state.held:
-        return f"waiting before step {', '.join(str(step + 1) for step in state.held)}"
+        return state.waits_for
     return state_label(run_state(state))
 
 

@@ -17,6 +17,7 @@ from conductor.runs.state import RunState
 from conductor.text.formatting import quantity
 from conductor.values.presets import Settings
 from conductor.values.total import NOTHING, Total
+from conductor.workflow.matching import matching
 from pages.components.view_models.replay import recording
 from pages.components.view_models.run_text import progress_text, run_label, used_of
 from storage import ExperimentRecord, Plan, Revision, RunRecord, Session
@@ -179,6 +180,15 @@ class SessionView:
         return self.newest and self.state is not None and self.state.status == "paused"
 
     @property
+    def asks(self) -> Mapping[int, int]:
+        """The steps with a call that waits for a person's yes, each with its position in the newest run."""
+        if not self.waits or self.replay is not None or self.state is None or self.head is None:
+            return {}
+        assert self.state.workflow is not None, "it ran"
+        place = matching(self.state.workflow, self.head.workflow) if self.state.questions else {}
+        return {place[at]: at for at in self.state.questions if at in place}
+
+    @property
     def settings(self) -> Settings:
         """What the session asks of its Conductor."""
         return self.session.settings or Settings()
@@ -228,7 +238,8 @@ class SessionView:
     @property
     def proceeds(self) -> bool:
         """Whether the next run passes the gates at which the newest one waits."""
-        return self.waits and self.outlook is not None and bool(self.outlook.scope.passes)
+        gates = self.state is not None and self.state.gates_reached
+        return self.waits and bool(gates) and self.outlook is not None and bool(self.outlook.scope.passes)
 
     @property
     def next_run(self) -> str | None:

@@ -53,7 +53,7 @@ def status_badge(state: StepState) -> None:
 
 def status_word(state: StepState) -> str:
     """The step's state in a word or two."""
-    word = _STATUS[phase(state, time.time())][2]
+    word = "waits for a yes" if state.questions else _STATUS[phase(state, time.time())][2]
     source = state.reuse or ("as before" if state.kept_because == "preloaded" else state.kept_because)
     # That an output is known already must not hide that it is no answer.
     return f"{word}, {source}" if source and state.status == "refused" else source or word

@@ -118,7 +118,7 @@ _ENDS: Mapping[RunStatus, str] = {
     "cancelled": "was stopped",
     "interrupted": "was interrupted",
     "over_budget": "was stopped at its budget",
-    "paused": "waits at a gate",
+    "paused": "waits for a person",
 }
 
 

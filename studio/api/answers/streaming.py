@@ -197,6 +197,7 @@ _STEP_EVENTS: dict[type[events.Event], str] = {
     events.StepRetried: "asked again",
     events.StepFellBack: "asked another worker",
     events.StepToolsCalled: "waiting for its tools",
+    events.StepToolsHeld: "waiting for a person's yes",
 }
 
 

@@ -144,6 +144,7 @@ async def run_request(
         tools=terms.question.tools,
         sent_on=bool(request.stream),
         may_call=terms.workers.reached(principal),
+        attended=terms.stored,
     )
     return work, RequestSession(
         token=principal.token,

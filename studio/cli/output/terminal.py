@@ -174,12 +174,18 @@ def written_to(file: Path | None, *, force: bool = True) -> Iterator[TextIO]:
 
 def agreed(question: str) -> bool:
     """Whether the person at the terminal answers `question` with yes; stdin must be open."""
-    print(stream_text(f"{question} [y/N] ", sys.stderr), end="", file=sys.stderr, flush=True)
+    return (typed(f"{question} [y/N]") or "").strip().lower() in ("y", "yes")
+
+
+def typed(question: str) -> str | None:
+    """The line that the person at the terminal answers; None at the end of the input. Stdin must be open."""
+    print(stream_text(f"{question} ", sys.stderr), end="", file=sys.stderr, flush=True)
     try:
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
+        line = sys.stdin.readline()
     except KeyboardInterrupt:
         print(file=sys.stderr)
         raise
+    return line.rstrip("\n") if line else None
 
 
 def one_line(text: str, limit: int = 0) -> str:

@@ -49,6 +49,7 @@ from studio.cli.workflow.plan import (
     settings_of,
 )
 from studio.cli.workflow.revising import head_of, revise
+from studio.cli.workflow.tool_questions import asked_decisions, decisions_by_option, print_questions
 from studio.workbench import Workbench
 
 Listening = Callable[[Event], None] | None
@@ -59,6 +60,7 @@ _AGAIN = (
     "as after an interrupted planning, is planned first."
 )
 _PANEL = "How much of the workflow is run"
+_TOOLS = "Where a tool may act"
 _step = partial(count, metavar="STEP", panel=_PANEL)
 
 _rule = partial(option, parser=str, panel="Where a step gives no answer")
@@ -92,6 +94,16 @@ def run(
     proceed: Annotated[
         bool, flag("--continue", "Pass the gates at which the session's run waits.", panel=_PANEL)
     ] = False,
+    allow_tools: Annotated[
+        bool,
+        flag("--allow-tools", "Let tools act without a question, and the calls that wait.", panel=_TOOLS),
+    ] = False,
+    refuse_tools: Annotated[
+        str | None,
+        option(
+            "Refuse the calls that wait, for this reason.", "REASON", names=["--refuse-tools"], panel=_TOOLS
+        ),
+    ] = None,
     retry: Annotated[list[str] | None, _rule("Call its worker up to N times more.", "STEP=N")] = None,
     fallback: Annotated[list[str] | None, _rule("Let this worker answer.", "STEP=WORKER")] = None,
     skip: Annotated[
@@ -121,6 +133,10 @@ def run(
     scope = _scope(ctx, {"from": first, "to": to, "only": only}, every=every)
     if proceed and (session is None or scope != EDITED):
         ctx.fail("--continue goes on with the run of a --session as far as that was to go; give nothing else")
+    if allow_tools and refuse_tools is not None:
+        ctx.fail("choose one of --allow-tools and --refuse-tools")
+    if refuse_tools is not None and not proceed:
+        ctx.fail("--refuse-tools answers what the run of a --session waits with; give --continue, too")
     output: Output = "events" if events else "json" if options.json else "text"
     if dry_run:
         return _forecast(
@@ -159,7 +175,11 @@ def run(
             skip=skip or (),
         )
         if scope == EDITED:
-            scope = workbench.running.next_scope(target.id, proceed=proceed)
+            waiting = workbench.running.waiting(target.id)
+            decisions = decisions_by_option(waiting, allow=allow_tools, refuse=refuse_tools)
+            scope = workbench.running.next_scope(target.id, proceed=proceed, decisions=decisions)
+        if allow_tools:
+            scope = scope.model_copy(update={"allows": ("*",)})
         return run_session(workbench, target, scope, options, listen=listen, output=output)
 
 
@@ -243,10 +263,13 @@ def run_session(
             print_shown(*plan_lines(workflow), stream=sys.stderr, style="dim")
         print_remark(workbench.running.outlook(session.id, scope).sentence)
     state = _run(workbench, session, scope, listen, output)
+    while output == "text" and state.questions and (decisions := asked_decisions(state)):
+        scope = workbench.running.next_scope(session.id, decisions=decisions)
+        state = _run(workbench, session, scope, listen, output)
     if state.status == "paused":
-        name_next(
-            f"session {session.id[:8]} waits", f"run --session {session.id[:8]}{options.again} --continue"
-        )
+        allow = "" if state.gates_reached else " --allow-tools"
+        again = f"run --session {session.id[:8]}{options.again} --continue{allow}"
+        name_next(f"session {session.id[:8]} waits", again)
     elif state.status == "finished":
         name_next(f"session {session.id[:8]}", f"edit {session.id[:8]}{options.again}", what="change it")
     if output == "json":
@@ -346,8 +369,9 @@ def _label(workbench: Workbench, state: RunState) -> str | None:
 
 
 def _print_gates(workbench: Workbench, state: RunState, session: Session) -> None:
-    """Print before which steps the run waits, what these would be sent, and how to go on."""
-    for step in state.held:
+    """Print before which steps the run waits, what these would be sent, and which calls need a yes."""
+    print_questions(state)
+    for step in state.gates_reached:
         request = state.steps[step].request
         assert state.workflow is not None, "it ran"
         assert request is not None, "its gate was reached"

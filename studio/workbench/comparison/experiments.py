@@ -252,7 +252,7 @@ class Experiments:
         """A trial's run, started in the store and not yet followed. What it compares is each worker's own
         answer, so no fallback answers in its place.
         """
-        pool = pool.without_fallbacks
+        pool = pool.without_fallbacks.unattended
         run = WorkflowRun(
             base.bound(trial, pool),
             pool,

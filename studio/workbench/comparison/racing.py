@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate
@@ -79,7 +79,7 @@ class Racing:
         settings = self._bench.settings(head.session).model_copy(update={"rounds": 1})
         return self._bench.runner.begin_run(
             head.session,
-            self._bench.request(head.session, settings),
+            replace(self._bench.request(head.session, settings), attended=False),
             revision=head,
             scope=_whole(head.workflow),
             preloaded={},

@@ -36,13 +36,15 @@ from conductor.runs.events import (
     StepStarted,
     StepThought,
     StepToolsCalled,
+    StepToolsContinued,
+    StepToolsHeld,
     StepToolsOffered,
     StepToolsReturned,
     WorkflowPlanned,
 )
 from conductor.runs.scope import RunScope
 from conductor.values.budget import Budget
-from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
+from conductor.values.message_parts.tool_use import ToolQuestion, ToolRequest, ToolUse
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Message, Part, Request, SeenResponse, Usage
 from conductor.values.output import HandEdit, Output
@@ -95,7 +97,20 @@ EVENTS: list[Event] = [
     StepRetried(**STAMP, step=0, attempt=1, message="busy", seconds=0.5),
     StepFellBack(**STAMP, step=0, worker="beta", worker_kind="model", message="busy"),
     StepToolsOffered(**STAMP, step=0, request=REQUEST),
-    StepToolsCalled(**STAMP, step=0, calls=(CALL,)),
+    StepToolsCalled(
+        **STAMP, step=0, calls=(CALL,), answer=Message("assistant", ()), worker="alpha", fingerprint="f"
+    ),
+    StepToolsHeld(**STAMP, step=0, questions=(ToolQuestion(at=0, why="acts", once=True),)),
+    StepToolsContinued(
+        **STAMP,
+        step=0,
+        worker="beta",
+        worker_kind="model",
+        stands_in=True,
+        fingerprint="f",
+        request=REQUEST,
+        calls=(CALL,),
+    ),
     StepToolsReturned(
         **STAMP,
         step=0,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.runs.scope import FORCE, RunScope
 from conductor.text.formatting import estimated
+from conductor.values.message_parts.tool_use import ToolDecision
 from conductor.values.presets import MAX_ROUNDS
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import TabState
@@ -46,16 +49,21 @@ def run_buttons(bench: Workbench, tab: TabState, view: SessionView) -> None:
 
 def _run_split(bench: Workbench, tab: TabState, view: SessionView) -> None:
     session, proceeds = view.session.id, view.proceeds
+    asking = None if proceeds else next(iter(view.asks), None)
     with st.container(horizontal=True, gap=None, key="run-split", width="content", wrap=False):
-        action(
-            "Continue" if proceeds else "Run" if view.state is None else "Rerun",
-            "play_arrow",
-            lambda: start(bench, tab, session, None, proceed=proceeds),
-            key="run",
-            type="primary",
-            help=_main_help(view),
-            disabled=view.problem is not None or view.is_up_to_date,
-        )
+        if asking is not None:
+            tip = "A tool may act: allow its call, change it, refuse it or answer in its place"
+            action("Decide", "front_hand", tab.select, asking, key="run", type="primary", help=tip)
+        else:
+            action(
+                "Continue" if proceeds else "Run" if view.state is None else "Rerun",
+                "play_arrow",
+                lambda: start(bench, tab, session, None, proceed=proceeds),
+                key="run",
+                type="primary",
+                help=_main_help(view),
+                disabled=view.problem is not None or view.is_up_to_date,
+            )
         _menu(
             bench,
             tab,
@@ -140,7 +148,13 @@ def _calls(outlook: Outlook) -> str:
 
 
 def start(
-    bench: Workbench, tab: TabState, session: str, scope: RunScope | None, *, proceed: bool = False
+    bench: Workbench,
+    tab: TabState,
+    session: str,
+    scope: RunScope | None,
+    *,
+    proceed: bool = False,
+    decisions: Sequence[ToolDecision] = (),
 ) -> None:
     """Begin a run as far as `scope`; None: as `Running.next_scope`. An error is shown under the bar. A
     revision that this tab has not drawn is not run.
@@ -153,6 +167,7 @@ def start(
     try:
         # Otherwise another person was quicker, and the page shows that run.
         if not SessionView.load(bench, session).locked:
-            bench.running.start(session, scope or bench.running.next_scope(session, proceed=proceed))
+            scope = scope or bench.running.next_scope(session, proceed=proceed, decisions=decisions)
+            bench.running.start(session, scope)
     except ConductorError as error:
         tab.notify("error", str(error), place="run")

@@ -36,6 +36,7 @@ from pages.components.workbench.step.nested_path import with_kept_inside
 from pages.components.workbench.step.notes import step_notes
 from pages.components.workbench.step.request_view import sight
 from pages.components.workbench.step.step_fields import StepField, step_fields, take_over, worker_field
+from pages.components.workbench.step.tool_questions import tool_questions
 from studio.workbench import Workbench
 from studio.workbench.editing import EditEnd
 
@@ -153,6 +154,7 @@ def _output(editor: Editor, view: SessionView, step: int, state: StepState | Non
         )
     if state is not None:
         calls_before(state, key=f"{editor.session}-{step}")
+    tool_questions(editor.bench, editor.tab, view, step)
     if draft is not None:
         output_form(editor, view, step, state, draft)
     else:
@@ -249,6 +251,8 @@ def noted_output(
 
 
 def _why_no_output(view: SessionView, state: StepState | None) -> str:
+    if state is not None and state.questions:
+        return "its worker calls a tool that may act. Decide above what is done."
     if state is not None and state.status == "paused":
         return (
             "the run waits at this step's gate. Saw shows exactly what its worker will get. Continue, "

@@ -47,7 +47,7 @@ _OUTCOMES: Mapping[str, str] = {
     "cancelled": "stopped",
     "interrupted": "interrupted",
     "over_budget": "stopped at the budget",
-    "paused": "waits at a gate",
+    "paused": "waits for a person",
 }
 
 

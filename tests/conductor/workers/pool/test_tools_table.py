@@ -25,7 +25,7 @@ def test_a_worker_has_the_tools_that_it_names(tmp_path: Path) -> None:
         ToolServer(name="files", command=("files", "."), cwd=str(tmp_path), env=("LANG",), pool="/pool.toml"),
         ToolServer(name="sums", built_in="calculator", pool="/pool.toml"),
     )
-    assert (worker.card.tools, worker.rounds, worker.acting) == (
+    assert (worker.card.tools, worker.rounds, worker.permissions.never) == (
         ("files:read_*", "sums"),
         ROUNDS,
         frozenset(),
@@ -36,7 +36,7 @@ def test_a_worker_has_the_tools_that_it_names(tmp_path: Path) -> None:
 def test_a_server_whose_tools_need_no_yes_may_act() -> None:
     worker = parse_pool(ALPHA + 'tools = ["files"]\ntool_rounds = 3\n' + FILES + 'ask = "never"\n')["alpha"]
     assert isinstance(worker, ToolWorker)
-    assert (worker.acting, worker.rounds) == (frozenset({"files"}), 3)
+    assert (worker.permissions.never, worker.rounds) == (frozenset({"files"}), 3)
 
 
 def test_a_worker_with_tools_has_its_fallback() -> None:

@@ -26,6 +26,7 @@ from conductor.values.messages import CallDelta, Completion, Message, Part, Requ
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
+from conductor.workers.tools.permissions import Permissions
 from conductor.workers.tools.tool_server import ToolResult
 from conductor.workers.tools.tool_worker import ToolWorker
 from conductor.workflow.model import Step, Workflow
@@ -43,6 +44,7 @@ from tests.support.runs.worker_cases import events_of, outputs_of, played, run_o
 from tests.support.runs.workflow_cases import workflow_of
 
 ONE = workflow_of(())
+ALONE = Permissions(attended=False)
 READS = calling("files__read", '{"path": "a.txt"}', text="Let me look.", thought="hm ")
 QUESTION = Request(messages=(Message("user", (Part("query", "why?"),)),))
 
@@ -64,7 +66,7 @@ def test_a_result_is_sent_to_the_model_which_then_answers() -> None:
     first, second = model.requests
     offer = first.sampling.tools
     assert offer is not None
-    assert [tool.name for tool in offer.tools] == ["files__read", "files__look"]
+    assert [tool.name for tool in offer.tools] == ["files__read", "files__look", "files__write"]
     assert [(message.role, message.content) for message in second.messages[-2:]] == [
         ("assistant", "Let me look."),
         ("tool", "read gave a.txt"),
@@ -138,7 +140,7 @@ def test_calls_of_one_answer_are_made_at_once_and_answered_in_order() -> None:
 )
 def test_a_call_that_cannot_be_made_is_answered_with_the_reason(call: Completion, reason: str) -> None:
     model, tools = Caller([call, saying("well")]), ScriptedTools(contents)
-    _, state = happened(with_tools(model, tools))
+    _, state = happened(with_tools(model, tools, permissions=ALONE))
     assert (state.answer, tools.log) == ("well", [])
     assert model.requests[1].messages[-1].content == reason
 
@@ -154,7 +156,7 @@ def test_a_tool_that_fails_is_an_error_for_the_model() -> None:
 
 def test_a_tool_that_may_act_is_offered_only_where_its_server_may() -> None:
     model, tools = Caller([calling("files__write"), saying("done")]), ScriptedTools(contents)
-    _, state = happened(with_tools(model, tools, acting=frozenset({"files"})))
+    _, state = happened(with_tools(model, tools, permissions=Permissions(never=frozenset({"files"}))))
     assert (state.answer, tools.log) == ("done", [("write", {})])
 
 
@@ -182,7 +184,7 @@ def test_a_pattern_without_a_tool_that_may_be_called_fails_the_step(
     patterns: tuple[str, ...], reason: str
 ) -> None:
     model = Caller([saying("plain")])
-    _, state = happened(with_tools(model, patterns=patterns))
+    _, state = happened(with_tools(model, patterns=patterns, permissions=ALONE))
     assert state.steps[0].status == "failed"
     assert reason in (state.steps[0].message or "")
     assert model.requests == []

@@ -1,0 +1,92 @@
+"""Which tools may be called without a question, and what a decision makes of a call. Pure.
+
+Knows what servers state of their tools, what the pool file sets and what persons decided; asks no person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conductor.values.message_parts.tool_use import (
+    Permission,
+    QuestionReason,
+    ToolDecision,
+    ToolQuestion,
+    ToolRequest,
+    ToolUse,
+)
+from conductor.workers.tools.named_tools import allowed
+from conductor.workers.tools.tool_server import ServedTool
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """Who may let a tool act. Servers in `never` need no question, those in `first` one for each of their
+    tools. `allows` are patterns (see `allowed`) that the person allowed who began the run, `grants` those
+    of an earlier yes. Not `attended`: no person can be asked.
+    """
+
+    never: frozenset[str] = frozenset()
+    first: frozenset[str] = frozenset()
+    allows: tuple[str, ...] = ()
+    grants: tuple[str, ...] = ()
+    attended: bool = True
+
+    def of(self, tool: ServedTool) -> Permission | None:
+        """Who allows the tool; None: a person is asked."""
+        if tool.reads_only:
+            return "reads"
+        if tool.server in self.never:
+            return "pool"
+        if allowed(self.allows, [tool]):
+            return "person"
+        return "earlier" if allowed(self.grants, [tool]) else None
+
+    def offers(self, tool: ServedTool) -> bool:
+        """Whether a worker is offered the tool: it may call it, or a person can be asked."""
+        return self.attended or self.of(tool) is not None
+
+    def questions(
+        self,
+        calls: Sequence[ToolRequest],
+        tools: Mapping[str, ServedTool],
+        *,
+        decisions: Mapping[int, ToolDecision],
+        unsure: bool,
+    ) -> tuple[ToolQuestion, ...]:
+        """What a person is asked before these calls are made of the `tools`, by wire name, and has not
+        decided. `unsure`: the program ended while they were under way.
+        """
+        questions = []
+        for at, call in enumerate(calls):
+            tool = tools.get(call.call.name)
+            if tool is None or at in decisions:
+                continue
+            why = self._why(tool, unsure=unsure)
+            if why is not None:
+                questions.append(
+                    ToolQuestion(at=at, why=why, once=why == "acts" and tool.server in self.first)
+                )
+        return tuple(questions)
+
+    def _why(self, tool: ServedTool, *, unsure: bool) -> QuestionReason | None:
+        if unsure and not (tool.reads_only or tool.idempotent):
+            return "unsure"
+        return "acts" if self.of(tool) is None else None
+
+
+def without_call(request: ToolRequest, reason: str) -> ToolUse:
+    """The use of a tool that no server was asked for, with the reason that its worker is sent."""
+    return ToolUse(**dict(request), result=reason, is_error=True, repeatable=True)
+
+
+def decided_use(request: ToolRequest, decision: ToolDecision) -> ToolUse | None:
+    """What a person gave in the place of a call; None: it is to be made."""
+    if decision.verdict == "answer":
+        return ToolUse(**dict(request), result=decision.text, repeatable=True, source="person")
+    if decision.verdict == "refuse":
+        why = decision.text.strip() or "no reason was stated"
+        refused = without_call(request, f"A person refused this call: {why}")
+        return refused.model_copy(update={"source": "refusal"})
+    return None
