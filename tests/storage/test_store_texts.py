@@ -75,7 +75,10 @@ def tool_events(text: str, request: Request) -> Iterator[Event]:
     yield StepToolsOffered(**place, seq=5, request=request)
     calls = (ToolRequest(**tool_use(text).model_dump(include=_OF_CALL)),)
     yield StepToolsCalled(
-        **place, seq=6, calls=calls, answer=Message("assistant", (Part("turn", text * 900),), thoughts=text)
+        **place,
+        seq=6,
+        calls=calls,
+        answer=Message("assistant", (Part("turn", text * 900),), thoughts=portable(text)),
     )
     uses = (tool_use(text), tool_use(text * 900))
     yield StepToolsReturned(**place, seq=7, uses=uses, request=long)
