@@ -90,6 +90,12 @@ Gate = Callable[[], Awaitable[None]]
 CallEvent = TypeVar("CallEvent", StepStarted, StepPaused)
 
 
+async def _stored(record: Record, stored: Gate) -> None:
+    """Wait until the reader has every event so far, and has stored it."""
+    await record.all_read()
+    await stored()
+
+
 class _Held(Exception):
     """A call ends for now, as its tools need a person's yes."""
 
@@ -226,12 +232,17 @@ class WorkflowRun:
                         step=step,
                     )
 
-    async def events(self, *, gate: Gate | None = None) -> AsyncGenerator[Event, None]:
+    async def events(
+        self, *, gate: Gate | None = None, stored: Gate | None = None
+    ) -> AsyncGenerator[Event, None]:
         """Run; yield what happens. Closing the iterator stops the run without further events.
 
-        Each step that has started waits at `gate` before its worker is called.
+        Each step that has started waits at `gate` before its worker is called, and at `stored` before a tool
+        of it acts, which raises `WorkerError` where what has happened could not be stored.
         """
         record, self._gate = self._record, gate
+        if stored is not None:
+            self.pool = self.pool.acting_after(partial(_stored, record, stored))
         record.emit(
             RunStarted,
             query=self._bound.query,

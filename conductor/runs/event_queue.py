@@ -55,6 +55,11 @@ class Record:
         """The oldest event that was not read yet, or None."""
         return self._unread.popleft() if self._unread else None
 
+    async def all_read(self) -> None:
+        """Wait until every event so far was taken."""
+        while self._unread:  # noqa: ASYNC110 - for a turn of the loop, as a rule
+            await asyncio.sleep(0.001)
+
     async def more(self) -> None:
         """Wait for the next event, after `take` gave None."""
         # A bare future: an asyncio.Event costs three times as much, and a step fills it twice.

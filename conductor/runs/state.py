@@ -45,7 +45,7 @@ from conductor.runs.step_state import (
 from conductor.values.budget import NO_BUDGET, Budget, Used
 from conductor.values.charge import Charge, total_of
 from conductor.values.conversation import NO_CONVERSATION, Conversation
-from conductor.values.message_parts.tool_use import ToolQuestion
+from conductor.values.message_parts.tool_use import ToolQuestion, WaitingCall
 from conductor.values.messages import SeenResponse, Usage
 from conductor.values.output import Output, WorkerKind
 from conductor.values.tool_turn import ToolTurn
@@ -175,6 +175,15 @@ class RunState(Drawable):
     def held(self) -> tuple[int, ...]:
         """The steps in which the run waits, or will: their gate was reached, or a call needs a yes."""
         return tuple(at for at, step in enumerate(self.steps) if step.status == "paused")
+
+    @property
+    def waiting_calls(self) -> tuple[WaitingCall, ...]:
+        """The calls of tools that the run waits with, by step and in order."""
+        return tuple(
+            WaitingCall(at, self.steps[at].tool_calls[question.at], question)
+            for at, questions in self.questions.items()
+            for question in questions
+        )
 
     @property
     def gates_reached(self) -> tuple[int, ...]:

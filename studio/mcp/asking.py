@@ -7,6 +7,7 @@ has the same limits. Knows requests and runs; knows no transport.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from conductor.errors import FormatError
 from conductor.planner.prompt.examples import example_instructions
 from conductor.runs.request import RunRequest
 from conductor.values.conversation import MAX_QUERY
+from conductor.values.message_parts.tool_use import ToolDecision
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.lint import check
 from conductor.workflow.model import MAX_STEPS
@@ -47,6 +49,10 @@ Model = Annotated[
 Names = Annotated[list[str], Field(description="Names of workers, as list_workers lists them.")]
 MaxSteps = Annotated[int, Field(ge=1, le=MAX_STEPS, description="The most steps of a plan.")]
 Rounds = Annotated[int, Field(ge=1, le=MAX_ROUNDS, description="How often the Conductor may plan.")]
+Decisions = Annotated[
+    tuple[ToolDecision, ...],
+    Field(description="What the user decides of each call that waits, as show_run names them in waits_with."),
+]
 Limits = Annotated[RequestBudget, Field(description="The most that this call may spend.")]
 
 
@@ -111,6 +117,7 @@ class Asking:
     async def run_workflow(
         self,
         call: Call,
+        *,
         session: Annotated[str, Field(description="Run the current workflow of this session.")] | None = None,
         workflow: Annotated[
             dict[str, Any], Field(description="Or run this, of the format conductor-workflow, version 1.")
@@ -118,11 +125,13 @@ class Asking:
         | None = None,
         query: Query | None = None,
         budget: Limits | None = None,
+        decisions: Decisions = (),
     ) -> Answered:
         """Run a workflow: that of a session, in which finished steps are not called again, or a given one.
 
-        Where the session's newest run waits at a gate, this continues it. A given workflow is run in a new
-        session, on the query that is given with it, else on its own.
+        Where the session's newest run waits at a gate, this continues it; where it waits with calls of tools
+        that may act, `decisions` of the user allow, change, refuse or answer them. A given workflow is run in
+        a new session, on the query that is given with it, else on its own.
         Progress is reported as steps begin and end; cancelling stops the run and keeps finished steps.
         """
         if (session is None) == (workflow is None):
@@ -133,7 +142,7 @@ class Asking:
                     "A session has its own query. To run its workflow on another one, call ask with the "
                     f"model workflow:{session[:100]}."
                 )
-            run = await self._begun_in(call, session, budget)
+            run = await self._begun_in(call, session, budget, decisions)
         else:
             question = query or (workflow or {}).get("query")
             if not isinstance(question, str) or not question.strip():
@@ -155,11 +164,13 @@ class Asking:
         stored_as = stored_as.model_copy(update={"tags": (TAG,)})
         return await callers.runs.start(work, stored_as, principal, pool=pool, then_run=then_run)
 
-    async def _begun_in(self, call: Call, session: str, budget: RequestBudget | None) -> ResponseRun:
+    async def _begun_in(
+        self, call: Call, session: str, budget: RequestBudget | None, decisions: Sequence[ToolDecision]
+    ) -> ResponseRun:
         """The run of a session's current workflow, in it."""
         callers = self._callers
         principal, pool = await callers.principal(call), await callers.backend.pool()
-        own, resumption = await callers.backend.call(_current, session, principal=principal)
+        own, resumption = await callers.backend.call(_current, session, decisions, principal=principal)
         workflow = resumption.revision.workflow
         request = within_limits(own, workflow, principal, pool, of="this session's workflow", param="session")
         if budget is not None:
@@ -175,11 +186,13 @@ def _steering(*, budget: RequestBudget | None, **others: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _current(bench: Workbench, session: str, *, principal: Principal) -> tuple[RunRequest, Rerun]:
+def _current(
+    bench: Workbench, session: str, decisions: Sequence[ToolDecision], *, principal: Principal
+) -> tuple[RunRequest, Rerun]:
     """What the session asks, and its current workflow: as *Continue* or *Rerun* runs it."""
     target = open_session(bench.store, session, principal=principal)
     head = bench.required_head(target.id)
-    return bench.request(target.id), Rerun(head, bench.running.next_scope(target.id))
+    return bench.request(target.id), Rerun(head, bench.running.next_scope(target.id, decisions=decisions))
 
 
 def _answer(run: ResponseRun) -> Answered:

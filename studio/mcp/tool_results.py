@@ -63,6 +63,9 @@ class RunStep(PlannedStep):
     answered_by: str
     error: str | None
     seconds: float | None
+    waits_with: Annotated[
+        tuple[dict[str, Any], ...], Field(description="calls of tools that need a yes of the user")
+    ] = ()
 
 
 def run_steps(state: RunState) -> tuple[RunStep, ...]:
@@ -75,6 +78,7 @@ def run_steps(state: RunState) -> tuple[RunStep, ...]:
             answered_by=done.answered_by(planned.worker),
             error=done.message,
             seconds=done.seconds,
+            waits_with=tuple(each.shape for each in state.waiting_calls if each.step == planned.step),
         )
         for planned, done in zip(planned_steps(state.workflow), state.steps, strict=True)
     )

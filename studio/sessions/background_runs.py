@@ -18,9 +18,10 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 from conductor.engine.run import WorkflowRun
-from conductor.errors import NotKeptYet
+from conductor.errors import NotKeptYet, StorageError, WorkerError
 from conductor.runs.events import Event, PlanningStarted, RunFinished, StepFinished, TextPiece
 from conductor.runs.state import RunState, advance, joined
+from conductor.values.messages import NOTHING_USED
 from conductor.waiting import result_of
 from storage.store.parts import Runs
 
@@ -97,6 +98,7 @@ class LiveRun(LiveState):
         self._start_write = start_write
         self._clock = clock
         self._at_risk: list[tuple[float, Future[None]]] = []
+        self._newest: Future[None] | None = None
 
     @property
     def round(self) -> int:
@@ -113,11 +115,12 @@ class LiveRun(LiveState):
         if start_write is not None:
             start_write.add_done_callback(partial(self._stop_unless_begun, asyncio.get_running_loop()))
             self._at_risk.append((self._clock(), start_write))
-        async with aclosing(self._run.events(gate=self._gate)) as events:
+        async with aclosing(self._run.events(gate=self._gate, stored=self._stored)) as events:
             async for event in events:
                 write = self._journal.append(event)
                 if not writes or write is not writes[-1]:
                     writes.append(write)
+                self._newest = write
                 if isinstance(event, StepFinished):
                     self._at_risk.append((event.at - event.output.seconds, write))
                 self._pieces += isinstance(event, TextPiece)
@@ -140,6 +143,17 @@ class LiveRun(LiveState):
             for write in late:
                 with suppress(Exception):
                     await asyncio.wrap_future(write)
+
+    async def _stored(self) -> None:
+        """Wait until the run's events so far are durable. Raises `WorkerError` where they are not."""
+        assert self._newest is not None, "a run begins with an event"
+        try:
+            await asyncio.wrap_future(self._newest)
+        except StorageError as error:
+            raise WorkerError(
+                f"No tool was called, because what it is called with could not be stored: {error}",
+                used=NOTHING_USED,
+            ) from error
 
     def _late(self) -> list[Future[None]]:
         self._at_risk = [(began, write) for began, write in self._at_risk if not write.done()]

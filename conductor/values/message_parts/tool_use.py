@@ -6,7 +6,7 @@ itself, are in `tools`.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -88,3 +88,34 @@ class ToolDecision(PortableModel):
     verdict: Verdict
     arguments: str | None = Field(default=None, exclude_if=lambda arguments: arguments is None)
     text: str = Field(default="", exclude_if=lambda text: not text)
+
+
+class WaitingCall(NamedTuple):
+    """A call that `step` (0-based) waits with, and what a person is asked of it."""
+
+    step: int
+    call: ToolRequest
+    question: ToolQuestion
+
+    def decided(self, verdict: Verdict, *, text: str = "", arguments: str | None = None) -> ToolDecision:
+        """The decision of this call; see `ToolDecision`."""
+        return ToolDecision(
+            step=self.step,
+            at=self.question.at,
+            id=self.call.call.id,
+            verdict=verdict,
+            text=text,
+            arguments=arguments,
+        )
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """The call for programs, which send `step`, `at` and `id` back with their decision."""
+        return {
+            "step": self.step,
+            "at": self.question.at,
+            "id": self.call.call.id,
+            "tool": self.call.words,
+            "arguments": self.call.call.arguments,
+            "why": self.question.why,
+        }

@@ -5,7 +5,7 @@ Knows how workers are configured, not how they answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -119,18 +119,22 @@ class Pool:
         """The pool whose tools may do what these patterns name; see `Permissions`."""
         return self._permitted(allows=allows, grants=grants) if allows or grants else self
 
+    def acting_after(self, stored: Callable[[], Awaitable[None]]) -> Pool:
+        """The pool whose tools act once `stored` has returned; see `ToolWorker`."""
+        return self._changed(lambda own: replace(own, stored=stored))
+
     @cached_property
     def unattended(self) -> Pool:
         """The pool for runs in which no person is asked whether a tool may act."""
         return self._permitted(attended=False)
 
     def _permitted(self, **permissions: Any) -> Pool:
-        def changed(own: ToolWorker) -> ToolWorker:
-            return replace(own, permissions=replace(own.permissions, **permissions))
+        return self._changed(lambda own: replace(own, permissions=replace(own.permissions, **permissions)))
 
+    def _changed(self, change: Callable[[ToolWorker], ToolWorker]) -> Pool:
         if not self.tool_servers:
             return self
-        return replace(self, workers=tuple(each_tool_worker(worker, changed) for worker in self.workers))
+        return replace(self, workers=tuple(each_tool_worker(worker, change) for worker in self.workers))
 
     def __getitem__(self, name: str) -> Worker:
         """The worker of that name. Raises `PoolError` when there is none."""

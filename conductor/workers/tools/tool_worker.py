@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -54,8 +54,9 @@ _NOTHING = Delta("")
 @dataclass(frozen=True)
 class ToolWorker:
     """`worker` with the tools that `patterns` name (see `allowed`) of these `servers`, as far as
-    `permissions` let it. It goes on from `turn`, if there is one, with what a person decided of its calls, by
-    their positions.
+    `permissions` let it. Before a tool acts it awaits `stored`, which returns once all that was yielded so
+    far is durable. It goes on from `turn`, if there is one, with what a person decided of its calls, by their
+    positions.
     """
 
     worker: Worker
@@ -64,6 +65,7 @@ class ToolWorker:
     permissions: Permissions = Permissions()
     rounds: int = ROUNDS
     connections: ToolConnections = field(default_factory=connections)
+    stored: Callable[[], Awaitable[None]] | None = None
     turn: ToolTurn | None = None
     decisions: Mapping[int, ToolDecision] = field(default_factory=dict)
 
@@ -120,6 +122,8 @@ class ToolWorker:
                     raise WorkerError(_unanswered(calls[questions[0].at], questions[0]), used=NOTHING_USED)
                 yield ToolsHeld(questions=questions)
                 return
+            if self.stored is not None and any(call.acts for call in calls):
+                await self.stored()
             uses = await self._results(calls, own, decisions)
             request = replace(request, messages=(*request.messages, *map(_message, uses)))
             yield ToolsReturned(uses=uses, request=request)

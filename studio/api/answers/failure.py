@@ -42,10 +42,9 @@ def _ended(run: AnsweredRun) -> ApiError:
     if last is None:
         return _stopped()
     if last.status == "paused":
-        steps = " and ".join(f"step {at + 1}" for at in last.held)
         message = (
-            f"The run waits before {steps}, by its workflow; what it finished is stored. Continue it "
-            f"in the app, with `conductor run --session {run.session} --continue`, or resume the response."
+            f"The run is {last.waits_for}; what it finished is stored. Continue it in the app, with "
+            f"`conductor run --session {run.session} --continue`, or resume the response."
         )
         return ApiError(message, status=409, code=PAUSED, headers=NO_RETRY)
     if last.status == "failed":

@@ -16,7 +16,7 @@ from studio.api.endpoints.description import listing, returning
 from studio.api.endpoints.service import Authenticated, StoredId, service_of, unheeded_header
 from studio.api.error_answers import Json
 from studio.api.requests.response_reading import ResponseReading
-from studio.api.requests.resumed_request import resumed_request
+from studio.api.requests.resumed_request import resumed_request, resumption
 from studio.api.stored import visible
 from studio.api.stored.lists import Page, input_items
 
@@ -60,13 +60,13 @@ async def cancel_response(http: Request, principal: Authenticated, id: StoredId)
     **returning("resumeResponse", responses.ResponseObject, statuses=(400, 401, 403, 404, 409, 429, 503)),
 )
 async def resume_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
-    """Go on with a response that broke off or waits at a gate, in the background, without calling a finished
-    step again.
+    """Go on with a response that broke off or waits for a person, in the background, without calling a
+    finished step again. A body may decide the calls of tools that it waits with.
     """
-    service = service_of(http)
+    service, how = service_of(http), await resumption(http)
     response = await service.backend.look_up(visible.response, id, token=principal.token)
     request, pool = responses.request_of(response.shape), await service.backend.pool()
-    work, revision, scope = await resumed_request(response, principal, pool, service.backend)
+    work, revision, scope = await resumed_request(response, how, principal, pool, service.backend)
     run = await service.runs.start(
         work,
         RequestSession(token=principal.token),

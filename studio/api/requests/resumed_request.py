@@ -5,32 +5,62 @@ Knows the session and the token that asks; the run's process need not be this on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
+from starlette.requests import Request
+
+from conductor.errors import WorkflowError
 from conductor.runs.request import RunRequest
 from conductor.runs.scope import RunScope
+from conductor.values.message_parts.tool_use import ToolDecision
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Workflow
 from storage.records import Revision
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
 from studio.api.backend import Backend
+from studio.api.requests.body import read_json
+from studio.api.requests.request import RequestBody
 from studio.api.requests.run_request import forbidden, narrower
 from studio.api.stored import visible
 from studio.api.stored.visible import StoredResponse
 from studio.workbench import Workbench
 
 
+class Resumption(RequestBody):
+    """How a response goes on: the `decisions` of the calls of tools that its run waits with."""
+
+    reasons: ClassVar[Mapping[str, str]] = {}
+
+    decisions: tuple[ToolDecision, ...] = ()
+
+
+async def resumption(http: Request) -> Resumption:
+    """The body of a request; none is one without decisions. Raises `ApiError`."""
+    if "content-type" not in http.headers:
+        return Resumption()
+    return Resumption.read(await read_json(http) or b"{}")
+
+
 async def resumed_request(
-    response: StoredResponse, principal: Principal, pool: Pool, backend: Backend
+    response: StoredResponse,
+    how: Resumption,
+    principal: Principal,
+    pool: Pool,
+    backend: Backend,
 ) -> tuple[RunRequest, Revision, RunScope]:
     """What runs, within the limits of the token that asks, its workflow, and how much of that: where the run
-    waits at gates, it passes them.
+    waits at gates, it passes them, or goes on with the calls that were decided.
 
-    Raises `ApiError` where the response is under way or has its answer, where there is no workflow yet, and
-    where this token may not use its workers.
+    Raises `ApiError` where the response is under way or has its answer, where there is no workflow yet, where
+    this token may not use its workers, and for decisions of what does not wait.
     """
-    request, head, scope = await backend.call(_request, response)
+    try:
+        request, head, scope = await backend.call(_request, response, how)
+    except WorkflowError as error:
+        raise ApiError(str(error), status=400, param="decisions", code="invalid_decision") from error
     # Its followers are sent the text as it is written.
     limited = within_limits(request, head.workflow, principal, pool, of="this response", param="response_id")
     return replace(limited, sent_on=True), head, scope
@@ -60,7 +90,9 @@ def within_limits(
     return replace(request, settings=settings, may_call=principal.reached(cards.values(), among=among))
 
 
-def _request(bench: Workbench, response: StoredResponse) -> tuple[RunRequest, Revision, RunScope]:
+def _request(
+    bench: Workbench, response: StoredResponse, how: Resumption
+) -> tuple[RunRequest, Revision, RunScope]:
     status = response.shape["status"]
     if not response.ended and not visible.is_abandoned(bench.store, response):
         raise _conflict("It is under way; follow it with stream=true.", "response_in_progress")
@@ -73,7 +105,11 @@ def _request(bench: Workbench, response: StoredResponse) -> tuple[RunRequest, Re
     if head is None:
         message = "It broke off before it had a workflow, so no step of it is finished; ask once more."
         raise _conflict(message, "nothing_to_resume")
-    return bench.request(response.session), head, bench.running.next_scope(response.session)
+    return (
+        bench.request(response.session),
+        head,
+        bench.running.next_scope(response.session, decisions=how.decisions),
+    )
 
 
 def _conflict(message: str, code: str) -> ApiError:

@@ -150,6 +150,7 @@ def run_shape(
         "session": session,
         "run": state.run,
         "status": state.status,
+        "waits_with": [each.shape for each in state.waiting_calls],
         "round": state.round,
         "calls": state.calls,
         "budget_crossed": None if state.crossing is None else state.crossing.limit,

@@ -6,54 +6,31 @@ Knows the words of the command line; people count steps from 1.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from conductor.runs.state import RunState
 from conductor.text.bounded_value import json_object
-from conductor.values.message_parts.tool_use import ToolDecision, ToolQuestion, ToolRequest, Verdict
+from conductor.values.message_parts.tool_use import ToolDecision, WaitingCall
 from studio.cli.opening import is_at_terminal
 from studio.cli.output.terminal import print_remark, print_shown, typed
 
 _CHOICES = "Allow it? [y]es, [n]o, [e]dit the arguments, [a]nswer in its place, [l]ater:"
 
 
-class _Waiting(NamedTuple):
-    step: int
-    call: ToolRequest
-    question: ToolQuestion
-
-    def decided(self, verdict: Verdict, *, text: str = "", arguments: str | None = None) -> ToolDecision:
-        return ToolDecision(
-            step=self.step,
-            at=self.question.at,
-            id=self.call.call.id,
-            verdict=verdict,
-            text=text,
-            arguments=arguments,
-        )
-
-    @property
-    def words(self) -> str:
-        unsure = "; it was under way when the program ended, and may have acted already"
-        return (
-            f"step {self.step + 1} calls {self.call.words} with {self.call.call.arguments}"
-            f"{unsure if self.question.why == 'unsure' else ''}"
-        )
-
-
 def print_questions(state: RunState) -> None:
     """Print the calls that the run waits with, with their exact arguments."""
-    for each in _waiting(state):
-        print_remark(f"waiting for a yes: {each.words}")
+    for each in state.waiting_calls:
+        print_remark(f"waiting for a yes: {_words(each)}")
 
 
 def decisions_by_option(state: RunState | None, *, allow: bool, refuse: str | None) -> list[ToolDecision]:
     """One decision for each call that the run waits with: all are allowed, or refused for this reason."""
     if state is None or not (allow or refuse is not None):
         return []
-    waiting = _waiting(state)
-    return [each.decided("allow") if allow else each.decided("refuse", text=refuse or "") for each in waiting]
+    return [
+        each.decided("allow") if allow else each.decided("refuse", text=refuse or "")
+        for each in state.waiting_calls
+    ]
 
 
 def asked_decisions(state: RunState) -> Sequence[ToolDecision]:
@@ -63,7 +40,7 @@ def asked_decisions(state: RunState) -> Sequence[ToolDecision]:
     if not is_at_terminal():
         return ()
     decisions = []
-    for each in _waiting(state):
+    for each in state.waiting_calls:
         decision = _decision(each)
         if decision is None:
             return ()
@@ -71,15 +48,18 @@ def asked_decisions(state: RunState) -> Sequence[ToolDecision]:
     return decisions
 
 
-def _waiting(state: RunState) -> Iterator[_Waiting]:
-    for step, questions in state.questions.items():
-        for question in questions:
-            yield _Waiting(step, state.steps[step].tool_calls[question.at], question)
+def _words(waiting: WaitingCall) -> str:
+    unsure = "; it was under way when the program ended, and may have acted already"
+    return (
+        f"step {waiting.step + 1} calls {waiting.call.words} with {waiting.call.call.arguments}"
+        f"{unsure if waiting.question.why == 'unsure' else ''}"
+    )
 
 
-def _decision(call: _Waiting) -> ToolDecision | None:
+def _decision(call: WaitingCall) -> ToolDecision | None:
     """The decision of one call; None for later, and at the end of the input."""
-    print_shown(f"{call.words[0].upper()}{call.words[1:]}", stream=sys.stderr)
+    words = _words(call)
+    print_shown(f"{words[0].upper()}{words[1:]}", stream=sys.stderr)
     while True:
         match (typed(_CHOICES) or "l").strip().lower()[:1]:
             case "y":

@@ -15,7 +15,7 @@ from conductor.engine.continuation import continuation, rerun
 from conductor.engine.known_outputs import KnownOutputs
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
-from conductor.errors import WorkflowError
+from conductor.errors import WorkerError, WorkflowError
 from conductor.runs.events import (
     Event,
     RunFinished,
@@ -341,6 +341,26 @@ async def test_a_fallback_that_acted_goes_on_itself() -> None:
     output = state.steps[0].output
     assert output is not None
     assert (output.worker, output.instead_of) == ("beta", "alpha")
+
+
+@pytest.mark.parametrize(("fault", "status", "made"), [(None, "finished", 2), ("full", "failed", 1)])
+async def test_no_tool_acts_before_what_it_is_called_with_is_stored(
+    fault: str | None, status: str, made: int
+) -> None:
+    tools = ScriptedTools(contents)
+    answers = [calling("files__read"), WRITES, saying("done")]
+    seen: list[int] = []
+
+    async def stored() -> None:
+        seen.append(len(tools.log))
+        if fault is not None:
+            raise WorkerError(fault)
+
+    run = run_of(ONE, pool_of(Caller(answers), tools), scope=RunScope(allows=("files",)))
+    state = fold([event async for event in run.events(stored=stored)])
+    assert (state.status, len(tools.log)) == (status, made)
+    # The one that reads does not wait.
+    assert seen == [1]
 
 
 async def test_a_rule_for_failures_repeats_nothing_that_acted() -> None:

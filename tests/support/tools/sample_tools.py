@@ -10,6 +10,7 @@ import base64
 import os
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -48,6 +49,15 @@ def process() -> str:
 async def wait(seconds: float) -> str:
     await asyncio.sleep(seconds)
     return "waited"
+
+
+@server.tool()
+async def append(path: str, text: str, seconds: float = 0.0) -> str:
+    """Writes a line at the end of a file, and takes its time after that."""
+    with Path(path).open("a", encoding="utf-8") as file:  # noqa: ASYNC230 - one line
+        file.write(f"{text}\n")
+    await asyncio.sleep(seconds)
+    return f"wrote {text}"
 
 
 @server.tool()

@@ -25,6 +25,7 @@ from tests.studio.api.stage import Stage, staged
 from tests.studio.api.stage import model as endpoint_worker
 from tests.support.endpoints.fake_openai import Served
 from tests.support.runs.conductor_cases import plan_text
+from tests.support.runs.tool_cases import Caller, ScriptedTools, calling, contents, saying, with_tools
 from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -278,8 +279,8 @@ def test_a_response_whose_client_left_reads_cancelled(servers: tuple[Stage, Stag
 # -- resumed ---------------------------------------------------------------------------------------
 
 
-def resume(stage: Stage, id: str) -> httpx.Response:
-    return httpx.post(f"{stage.base_url}/responses/{id}/resume", timeout=60)
+def resume(stage: Stage, id: str, **body: Any) -> httpx.Response:
+    return httpx.post(f"{stage.base_url}/responses/{id}/resume", timeout=60, json=body or None)
 
 
 def broken_off(one: Stage, client: OpenAI) -> tuple[str, SimulatedWorker]:
@@ -365,6 +366,16 @@ GATED = json.loads(
     )
 )
 
+TOOLED = json.loads(
+    write_plan(
+        Workflow.of([Step(instruction="note it", worker="alpha")]),
+        query=None,
+        origin="human",
+        workers=("alpha", "beta"),
+        label=None,
+    )
+)
+
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_response_waits_at_a_gate_and_another_server_goes_on_with_it(
@@ -398,6 +409,50 @@ def test_a_response_waits_at_a_gate_and_another_server_goes_on_with_it(
     assert resume(one, first.id).status_code == 409
 
 
+def test_a_response_waits_for_a_yes_and_goes_on_as_it_was_decided(servers: tuple[Stage, Stage]) -> None:
+    one, other = servers
+    model, tools = (
+        Caller([calling("files__write", '{"path": "a"}', id="w"), saying("So.")]),
+        ScriptedTools(contents),
+    )
+    for stage in servers:
+        stage.plays(with_tools(model, tools), SimulatedWorker(name="beta", answer="Fine."))
+    with one.client() as client:
+        first: Any = client.responses.create(
+            model="conductor", input="Why?", extra_body={"conductor": {"workflow": TOOLED}}
+        )
+        assert (first.status, first.incomplete_details.reason, tools.log) == ("incomplete", "paused", [])
+        [waits] = first.conductor["waits_with"]
+        assert (waits["tool"], waits["arguments"]) == ("files:write", '{"path": "a"}')
+        decision = {name: waits[name] for name in ("step", "at", "id")}
+        for bad, code in (
+            ({"verdict": "maybe"}, "invalid_value"),
+            ({"verdict": "allow", "at": 7}, "invalid_decision"),
+            ({"verdict": "allow", "arguments": "[]"}, "invalid_decision"),
+        ):
+            refused = resume(other, first.id, decisions=[{**decision, **bad}])
+            assert (refused.status_code, refused.json()["error"]["code"]) == (400, code)
+        changed = {**decision, "verdict": "allow", "arguments": '{"path": "b"}'}
+        assert resume(other, first.id, decisions=[changed]).status_code == 200
+        until(lambda: client.responses.retrieve(first.id).status == "completed")
+        ended: Any = client.responses.retrieve(first.id)
+    assert (ended.output_text, tools.log) == ("So.", [("write", {"path": "b"})])
+    assert ended.conductor["waits_with"] == []
+
+
+def test_what_is_not_stored_is_offered_no_tool_that_acts(servers: tuple[Stage, Stage]) -> None:
+    stage, _ = servers
+    model = Caller([saying("So.")])
+    stage.plays(with_tools(model, ScriptedTools(contents)))
+    with stage.client() as client:
+        client.chat.completions.create(
+            model="worker:alpha", messages=[{"role": "user", "content": "Why?"}], store=False
+        )
+    offer = model.requests[0].sampling.tools
+    assert offer is not None
+    assert [tool.name for tool in offer.tools] == ["files__read", "files__look"]
+
+
 def test_a_chat_completion_that_comes_to_a_gate_names_its_session(stage: Stage, client: OpenAI) -> None:
     stage.plays(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta"))
 
@@ -413,7 +468,7 @@ def test_a_chat_completion_that_comes_to_a_gate_names_its_session(stage: Stage, 
         ask()
     session = stage.workbench.store.sessions.listed()[0]
     assert (refused.value.status_code, refused.value.code, session.state) == (409, "run_paused", "paused")
-    assert "waits before step 2" in str(refused.value)
+    assert "is waiting before step 2" in str(refused.value)
     assert f"--session {session.id} --continue" in str(refused.value)
     with pytest.raises(openai.APIStatusError) as refused:
         ask(store=False)
