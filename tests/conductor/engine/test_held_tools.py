@@ -343,9 +343,9 @@ async def test_a_fallback_that_acted_goes_on_itself() -> None:
     assert (output.worker, output.instead_of) == ("beta", "alpha")
 
 
-@pytest.mark.parametrize(("fault", "status", "made"), [(None, "finished", 2), ("full", "failed", 1)])
+@pytest.mark.parametrize(("fault", "status", "calls_made"), [(None, "finished", 2), ("full", "failed", 1)])
 async def test_no_tool_acts_before_what_it_is_called_with_is_stored(
-    fault: str | None, status: str, made: int
+    fault: str | None, status: str, calls_made: int
 ) -> None:
     tools = ScriptedTools(contents)
     answers = [calling("files__read"), WRITES, saying("done")]
@@ -358,7 +358,7 @@ async def test_no_tool_acts_before_what_it_is_called_with_is_stored(
 
     run = run_of(ONE, pool_of(Caller(answers), tools), scope=RunScope(allows=("files",)))
     state = fold([event async for event in run.events(stored=stored)])
-    assert (state.status, len(tools.log)) == (status, made)
+    assert (state.status, len(tools.log)) == (status, calls_made)
     # The one that reads does not wait.
     assert seen == [1]
 

@@ -38,7 +38,7 @@ def opened(url: str, model: Caller, tools: ScriptedTools, **more: Permissions) -
         bench.close()
 
 
-def asked(bench: Workbench) -> str:
+def waiting_session(bench: Workbench) -> str:
     """A session in which the workflow ran as far as it goes."""
     session = bench.ask("Which?").id
     bench.editing.edit(session, CHAIN, note="Written")
@@ -57,7 +57,7 @@ def run(bench: Workbench, session: str, scope: RunScope | None = None) -> RunSta
 def test_it_is_decided_after_a_restart_and_the_model_is_not_asked_again(url: str) -> None:
     model, tools = Caller([WRITES, saying("done")]), ScriptedTools(contents)
     with opened(url, model, tools) as bench:
-        session = asked(bench)
+        session = waiting_session(bench)
         [listed] = bench.store.sessions.listed()
         assert listed.state == "paused"
     with opened(url, model, tools) as bench:
@@ -81,7 +81,7 @@ def test_it_is_decided_after_a_restart_and_the_model_is_not_asked_again(url: str
 def test_a_run_that_is_stopped_while_it_waits_asks_again_without_another_request(url: str) -> None:
     model, tools = Caller([WRITES, saying("done")]), ScriptedTools(contents)
     with opened(url, model, tools) as bench:
-        session = asked(bench)
+        session = waiting_session(bench)
         bench.running.stop(session)
         state = run(bench, session)
         assert (state.status, len(model.requests), tools.log) == ("paused", 1, [])
@@ -90,7 +90,7 @@ def test_a_run_that_is_stopped_while_it_waits_asks_again_without_another_request
 def test_the_first_yes_counts_for_every_later_run_of_the_session(url: str) -> None:
     model, tools = Caller([WRITES, saying("done")]), ScriptedTools(contents)
     with opened(url, model, tools, permissions=ONCE) as bench:
-        session = asked(bench)
+        session = waiting_session(bench)
         run(bench, session, bench.running.next_scope(session, decisions=[ALLOW]))
         model.answers = [*model.answers, WRITES, saying("again")]
         state = run(bench, session, RunScope(kind="from", step=0))
@@ -102,7 +102,7 @@ def test_an_edit_of_a_later_step_leaves_the_call_waiting_and_one_of_its_own_step
 ) -> None:
     model, tools = Caller([WRITES, saying("done")]), ScriptedTools(contents)
     with opened(url, model, tools) as bench:
-        session = asked(bench)
+        session = waiting_session(bench)
         bench.editing.edit(session, CHAIN.with_instruction(1, "Another one."), note="Edit")
         state = run(bench, session, bench.running.next_scope(session, decisions=[ALLOW]))
         assert (state.status, len(model.requests), len(tools.log)) == ("finished", 2, 1)
@@ -115,7 +115,7 @@ def test_an_edit_of_a_later_step_leaves_the_call_waiting_and_one_of_its_own_step
 def test_a_race_waits_for_no_person(url: str) -> None:
     model, tools = Caller([saying("done")]), ScriptedTools(contents)
     with opened(url, model, tools) as bench:
-        session = asked(bench)
+        session = waiting_session(bench)
         contender = Contender(session=session, name="it", workflow=CHAIN)
         for live in bench.racing.start(contender, contender):
             until(lambda run=live.run: bench.store.runs.find(run).status != "running")

@@ -74,9 +74,7 @@ class _Form:
         st.caption(_WHY[self._question.why])
         if self._description:
             st.caption(plain(f"Its server states: {self._description}", limit=400))
-        st.text_area(
-            "Arguments", self._written, key=f"{self._key}-arguments", help="Allow makes the call with these"
-        )
+        st.text_area("Arguments", self._written, key=f"{self._key}-arguments")
         st.segmented_control(
             "Decision",
             list(_VERDICTS),

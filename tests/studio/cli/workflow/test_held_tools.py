@@ -12,27 +12,15 @@ import pytest
 
 from conductor.workers.tools.accepted_commands import ALLOWED
 from conductor.workflow.file import write_plan
-from tests.studio.api.answers.tool_cases import calls
 from tests.studio.cli.command_line import ROOT, Line
 from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
 from tests.support.processes.child_process import child
 from tests.support.processes.terminal import in_terminal
 from tests.support.runs.waiting import until
 from tests.support.runs.workflow_cases import workflow_of
-from tests.support.tools.tool_servers import SAMPLE
+from tests.support.tools.writing_model import lines_of, write_next, writing_pool
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
-
-POOL = """
-[[worker]]
-name = "alpha"
-base_url = "{url}"
-model = "simulated"
-tools = ["sample:append"]
-[[tools]]
-name = "sample"
-command = {command}
-"""
 
 
 @pytest.fixture
@@ -43,39 +31,28 @@ def served(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
         write_plan(workflow_of(()), query="Note it.", origin="human", workers=["alpha"], label=None)
     )
     with serving(FakeOpenAI()) as served:
-        (folder / "pool.toml").write_text(POOL.format(url=served.base_url, command=json.dumps(list(SAMPLE))))
+        (folder / "pool.toml").write_text(writing_pool(served))
         yield served
-
-
-def writes(served: Served, folder: Path, *, seconds: float = 0.0) -> None:
-    """Has the model write a line and answer."""
-    arguments = {"path": str(folder / "log"), "text": "one", "seconds": seconds}
-    served.fake.texts += [calls(("w1", "sample__append", json.dumps(arguments))), "It is noted."]
-
-
-def lines(folder: Path) -> list[str]:
-    log = folder / "log"
-    return log.read_text().splitlines() if log.exists() else []
 
 
 def test_it_waits_with_the_exact_arguments_and_goes_on_where_they_are_allowed(
     line: Line, folder: Path, served: Served
 ) -> None:
-    writes(served, folder)
+    write_next(served, folder / "log")
     waiting = line("run", "plan.json")
-    assert (waiting.code, lines(folder)) == (4, [])
+    assert (waiting.code, lines_of(folder / "log")) == (4, [])
     assert f'waiting for a yes: step 1 calls sample:append with {{"path": "{folder}/log"' in waiting.err
     assert "--continue --allow-tools" in waiting.err
     again = line("run", "--session", "last", "--continue", "--allow-tools", "--json")
     shape = json.loads(again.out)
-    assert (again.code, shape["answer"], lines(folder)) == (0, "It is noted.", ["one"])
+    assert (again.code, shape["answer"], lines_of(folder / "log")) == (0, "It is noted.", ["one"])
     assert len([entry for entry in served.log.entries if entry.body]) == 2
 
 
 def test_a_program_reads_what_waits_and_a_refusal_has_its_reason(
     line: Line, folder: Path, served: Served
 ) -> None:
-    writes(served, folder)
+    write_next(served, folder / "log")
     waiting = line("run", "plan.json", "--json")
     [call] = json.loads(waiting.out)["waits_with"]
     assert (call["step"], call["at"], call["id"], call["tool"], call["why"]) == (
@@ -86,15 +63,15 @@ def test_a_program_reads_what_waits_and_a_refusal_has_its_reason(
         "acts",
     )
     again = line("run", "--session", "last", "--continue", "--refuse-tools", "not there")
-    assert (again.code, lines(folder)) == (0, [])
+    assert (again.code, lines_of(folder / "log")) == (0, [])
     body = [entry.body for entry in served.log.entries if entry.body][-1]
     assert body["messages"][-1]["content"] == "Error: A person refused this call: not there"
 
 
 def test_a_run_that_allows_its_tools_waits_for_no_yes(line: Line, folder: Path, served: Served) -> None:
-    writes(served, folder)
+    write_next(served, folder / "log")
     assert line("run", "plan.json", "--allow-tools").code == 0
-    assert lines(folder) == ["one"]
+    assert lines_of(folder / "log") == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +90,7 @@ def test_options_that_do_not_go_together_are_refused(
 
 
 def test_a_person_at_a_terminal_changes_the_arguments(folder: Path, served: Served) -> None:
-    writes(served, folder)
+    write_next(served, folder / "log")
     variables = {ALLOWED: "all"}
     with in_terminal("run", "plan.json", folder=folder, variables=variables) as terminal:
         terminal.shows("[l]ater:")
@@ -126,22 +103,22 @@ def test_a_person_at_a_terminal_changes_the_arguments(folder: Path, served: Serv
         terminal.type(f"{other}\n")
         assert terminal.end() == 0, terminal.text
         assert "It is noted." in terminal.text
-    assert lines(folder) == ["two"]
+    assert lines_of(folder / "log") == ["two"]
 
 
 def test_a_call_that_was_under_way_when_the_program_was_killed_is_not_made_again(
     line: Line, folder: Path, served: Served
 ) -> None:
-    writes(served, folder, seconds=300)
+    write_next(served, folder / "log", seconds=300)
     command = [sys.executable, "-m", "conductor", "run", "plan.json", "--allow-tools"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), ALLOWED: "all"}
     with child(command, cwd=folder, env=environment) as process:
-        until(lambda: lines(folder) == ["one"], what="the tool has written")
+        until(lambda: lines_of(folder / "log") == ["one"], what="the tool has written")
         process.kill()
-        process.wait()
+        process.wait(timeout=60)
     waiting = line("run", "--session", "last")
-    assert (waiting.code, lines(folder)) == (4, ["one"])
+    assert (waiting.code, lines_of(folder / "log")) == (4, ["one"])
     assert "it was under way when the program ended, and may have acted already" in waiting.err
     again = line("run", "--session", "last", "--continue", "--refuse-tools", "It was done.")
-    assert (again.code, lines(folder)) == (0, ["one"])
+    assert (again.code, lines_of(folder / "log")) == (0, ["one"])
     assert len([entry for entry in served.log.entries if entry.body]) == 2
