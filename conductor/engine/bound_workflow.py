@@ -5,7 +5,7 @@ Knows what a step may see. `prompt_layouts` lays requests out, `run` runs the st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -44,8 +44,9 @@ class BoundWorkflow:
 
     `cards` are the pool's by name, with stand-ins for those `uncalled`: of pinned steps, and not in the pool.
     `numbers` are the workers' in the research layout. `previous` holds the
-    responses of the previous round's steps, `conversation` the messages before the query. Methods take
-    outputs by step position.
+    responses of the previous round's steps, `conversation` the messages before the query. `tool_version`
+    returns what a tool server of this name reports now, as far as that is known. Methods take outputs by step
+    position.
     """
 
     workflow: Workflow
@@ -55,6 +56,7 @@ class BoundWorkflow:
     conversation: Conversation = NO_CONVERSATION
     numbers: Mapping[str, int] = field(default_factory=dict)
     uncalled: frozenset[str] = frozenset()
+    tool_version: Callable[[str], str | None] = field(default=lambda _: None)
 
     @classmethod
     def of(
@@ -84,6 +86,7 @@ class BoundWorkflow:
             previous=previous,
             conversation=conversation,
             numbers={name: at for at, name in enumerate(pool.names)},
+            tool_version=pool.tool_version,
         )
 
     @cached_property

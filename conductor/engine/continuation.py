@@ -76,7 +76,7 @@ def _called_again(last: RunState, before: Workflow, workflow: Workflow) -> RunSc
 def _without_acting_again(last: RunState, workflow: Workflow) -> RunScope:
     """The scope after a run that broke off: steps that called tools and finished are not called again."""
     assert last.workflow is not None, "it ran"
-    if last.status == "finished" or all(output.repeatable for output in last.outputs.values()):
+    if last.status == "finished" or not any(output.tool_uses for output in last.outputs.values()):
         return EDITED
     return RunScope(done=_done(last, matching(last.workflow, workflow)))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.output import Output
 from conductor.values.tool_turn import ToolTurn
 from conductor.workers.protocol import line_of
@@ -98,6 +99,12 @@ class KnownOutputs:
             tuple(output for place, output in own.values() if place == step) for step in range(len(workflow))
         )
 
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        """What tools answered, the newest first, of the runs and of the archive."""
+        outputs = (output for run in self.runs for output in run.outputs.values())
+        return tuple(use for output in (*outputs, *self.archive) for use in output.tool_uses)
+
     def turn(self, address: str) -> ToolTurn | None:
         """Where an answer to this fingerprint stood when its run broke off or began to wait; None
         if a later run gave an answer, or one from its beginning would repeat nothing.
@@ -147,6 +154,7 @@ class Takeover:
         self._archive = reusable.archive
         self._bound = bound
         self._done = frozenset(scope.done)
+        self._recorded = scope.recorded == "first"
         self._own = reusable.own(bound.workflow) if reusable.runs else ((),) * len(bound.workflow)
         self._holders: dict[CallId, int] = {}
         forced = scope.forced(bound.workflow)
@@ -164,11 +172,17 @@ class Takeover:
         own = (each for each, _ in self._own[step] if self._fits(step, each, address, outputs))
         output = next(own, None)
         if output is None:
-            equal = (each for each in self._archive.equal(address) if _is_answer(each) and each.repeatable)
+            equal = (each for each in self._archive.equal(address) if self._lasts(each))
             output = next((each for each in equal if self._is_free(each, step)), None)
         if output is not None:
             self._holders[call_of(output)] = step
         return output
+
+    @property
+    def servers(self) -> frozenset[str]:
+        """The tool servers whose results are in what could be taken over."""
+        own = (each.output for outputs in self._own for each in outputs)
+        return frozenset(use.server for output in (*own, *self._archive) for use in output.tool_uses)
 
     def is_own(self, step: int, output: Output) -> bool:
         """Whether an output is of the step that `step` was, not of an equal one."""
@@ -177,7 +191,7 @@ class Takeover:
     def may_take(self, step: int) -> bool:
         """Whether `step`, whose fingerprint is not known yet, could have an output to take over."""
         outline = self._bound.outlines[step]
-        equal = (output for output in self._archive if _is_answer(output) and output.repeatable)
+        equal = (output for output in self._archive if self._lasts(output))
         own = (each for each, _ in self._own[step] if self._counts(step, each) or self._is_kept(step, each))
         return any(
             outline_of(output.fingerprint) == outline and self._is_free(output, step)
@@ -212,7 +226,19 @@ class Takeover:
         """Whether an answer still is one: what tools read may have changed, unless the step is not to be
         called again.
         """
-        return _is_answer(output) and (output.repeatable or step in self._done)
+        return _is_answer(output) and (step in self._done or self._lasts(output))
+
+    def _lasts(self, output: Output) -> bool:
+        """Whether an answer is one until its request changes, whatever its tools would return now."""
+        if not _is_answer(output):
+            return False
+        return self._recorded or output.doubt(self._bound.tool_version) is None
+
+    def doubt(self, step: int, address: str) -> str | None:
+        """Why `step`, whose fingerprint is `address`, is called although it has an answer to that."""
+        own = (each for each, _ in self._own[step] if _is_answer(each) and each.fingerprint == address)
+        answer = next(own, None)
+        return None if answer is None else answer.doubt(self._bound.tool_version)
 
     def _is_kept(self, step: int, output: Output) -> bool:
         """Whether what another gave in the place of the step's worker stays: the step's rule keeps it, or a

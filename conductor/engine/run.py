@@ -188,6 +188,8 @@ class WorkflowRun:
         self._bound = bound
         self._workflow = bound.workflow
         self.pool = pool.permitting(scope.allows, scope.grants)
+        if scope.recorded is not None:
+            self.pool = self.pool.recording(reusable.tool_uses, only=scope.recorded == "only")
         self._covers = scope.covers(bound.workflow)
         self._forced = scope.forced(bound.workflow)
         self._goal = scope.goal(bound.workflow)
@@ -259,8 +261,11 @@ class WorkflowRun:
         watched = self._meter.watch(self._over_budget)
         left = self._meter.seconds_left
         clock = None if left is None else asyncio.get_running_loop().call_later(left, self._meter.check)
-        self._launch([*self._schedule.initial(), *self._keep()])
         try:
+            if self.pool.tool_servers:
+                await self.pool.look_at_tools(self._takeover.servers)
+            if not self._over:
+                self._launch([*self._schedule.initial(), *self._keep()])
             while True:
                 while (event := record.take()) is not None:
                     yield event

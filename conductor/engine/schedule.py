@@ -7,7 +7,7 @@ Knows the one rule of order: a step is ready the moment the last step it reads i
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.known_outputs import KnownOutputs, Takeover
@@ -61,7 +61,7 @@ class BlastRadius:
     before: the run ends without them, and the run that continues it calls them.
     `outputs`: what steps have without a call. `kept_steps` are those of them that are pinned or
     preloaded; the others are `reused`, and `equal_steps` are those of the reused whose output was another,
-    equal step's.
+    equal step's. `doubts`: why those of `runs` are called that have an answer to the same request.
     `edited`: differ from the old workflow's step at that position, in more than a gate and what is
     done on a failure. `outdated` are those of `runs` whose outputs an earlier version stored.
     """
@@ -74,6 +74,7 @@ class BlastRadius:
     behind: frozenset[int] = frozenset()
     equal_steps: frozenset[int] = frozenset()
     outdated: frozenset[int] = frozenset()
+    doubts: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def called(self) -> frozenset[int]:
@@ -107,6 +108,7 @@ def blast_radius(
     spared: set[int] = set()
     behind: set[int] = set()
     equal: set[int] = set()
+    doubts: dict[int, str] = {}
     gates = scope.holds(new)
     for step in sorted(covers - preset.keys()):
         reads = new.steps[step].access
@@ -117,9 +119,12 @@ def blast_radius(
             if takeover.may_take(step):
                 spared.add(step)
         elif all(read in without_call for read in reads):
-            output = takeover.take(step, bound.fingerprint(step, without_call), without_call)
+            address = bound.fingerprint(step, without_call)
+            output = takeover.take(step, address, without_call)
             if output is None:
                 runs.add(step)
+                if (doubt := takeover.doubt(step, address)) is not None:
+                    doubts[step] = doubt
             else:
                 without_call[step] = output
                 if not takeover.is_own(step, output):
@@ -140,6 +145,7 @@ def blast_radius(
         behind=frozenset(behind),
         equal_steps=frozenset(equal),
         outdated=frozenset(step for step in runs if takeover.is_outdated(step)),
+        doubts=doubts,
     )
 
 

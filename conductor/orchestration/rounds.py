@@ -123,6 +123,8 @@ def workflow_run(
         pool = pool.only(request.may_call)
     if not request.attended:
         pool = pool.unattended
+    if request.recorded:
+        scope = scope.model_copy(update={"recorded": "first"})
     bound = BoundWorkflow.of(
         workflow,
         query=request.query,

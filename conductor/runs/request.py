@@ -44,7 +44,8 @@ class RunRequest:
     request. `tools` are those that a planned workflow's final step may call, by which `finish` has it call
     them. `sent_on`: the answer is sent on while it is written, so no part of it can be withdrawn. `may_call`
     are the pool's workers that it may call at all, None for all: a workflow with another one does not run.
-    Not `attended`: no person can be asked whether a tool may act. `by` is who makes it, for the ledger.
+    Not `attended`: no person can be asked whether a tool may act. `recorded`: a call of a tool that a run
+    before made gets the result from there. `by` is who makes it, for the ledger.
     """
 
     query: str
@@ -57,6 +58,7 @@ class RunRequest:
     sent_on: bool = False
     may_call: frozenset[str] | None = None
     attended: bool = True
+    recorded: bool = False
     by: Asker = UNKNOWN_ASKER
 
     def runnable(self, planned: Workflow) -> Workflow:

@@ -31,6 +31,7 @@ class RunScope(Value):
 
     `decisions` are those of the calls of tools that a run waited with. Tools that `allows` names, by patterns
     as a worker's, may act in this run without a question; those of `grants` got a yes in a run before.
+    `recorded`: a call of a tool whose result a run before has gets that one; `only`: no other is made.
     """
 
     kind: RunScopeKind = "edited"
@@ -40,6 +41,7 @@ class RunScope(Value):
     decisions: tuple[ToolDecision, ...] = Field(default=(), exclude_if=lambda decisions: not decisions)
     allows: tuple[str, ...] = Field(default=(), exclude_if=lambda allows: not allows)
     grants: tuple[str, ...] = Field(default=(), exclude_if=lambda grants: not grants)
+    recorded: Literal["first", "only"] | None = Field(default=None, exclude_if=lambda recorded: not recorded)
 
     @model_validator(mode="after")
     def _name_a_step(self) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal
 
@@ -124,10 +124,12 @@ class Output(Value):
         """Whether the worker answered nothing; an empty output is shown but never passed on or taken over."""
         return not self.tool_calls and is_blank(self.text)
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether its worker's tools, if it called any, do the same each time, as their servers state."""
-        return all(use.repeatable for use in self.tool_uses)
+    def doubt(self, version_of: Callable[[str], str | None]) -> str | None:
+        """Why its worker's tools may give other results now, None if it called none or they do not; see
+        `ToolUse.doubt`. `version_of` returns what a tool server of this name reports.
+        """
+        reasons = (use.doubt(version_of(use.server)) for use in self.tool_uses)
+        return next((reason for reason in reasons if reason is not None), None)
 
     @property
     def answered_instead(self) -> str | None:

@@ -81,12 +81,12 @@ class SessionRunner:
         self, session: str, request: RunRequest, *, other_outputs: OutputArchive, meter: Meter
     ) -> None:
         """Plan and run the request, or run the workflow that an earlier process planned for it, with no
-        person to ask; returns at once.
+        person to ask and on recorded results of tools; returns at once.
 
         `other_outputs` are those of other sessions, which steps with just the same requests take over;
         `meter` counts for many sessions. Raises as `begin_plan` and `WorkflowRun`.
         """
-        request = replace(request, attended=False)
+        request = replace(request, attended=False, recorded=True)
         with self.activities.claim(session):
             head = self.store.revisions.head(session)
             activity = Activity(plan=LiveState() if head is None else None)

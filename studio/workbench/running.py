@@ -71,6 +71,10 @@ class Outlook:
             what = "as before" if self.scope.kind == "only" else "pinned"
             parts.append(f"{count} {what}" + (f" ({which}inputs changed)" if changed else ""))
         parts += self.estimate.words if self.estimate.calls else []
+        if radius.doubts:
+            step, doubt = next(iter(sorted(radius.doubts.items())))
+            more = len(radius.doubts) - 1
+            parts.append(f"step {step + 1} because {doubt}{f' (and {more} more)' if more else ''}")
         fewer = "; fewer if an output stays the same" if radius.spared else ""
         return f"{', '.join(parts)}{fewer}.{OUTDATED if radius.outdated else ''}"
 

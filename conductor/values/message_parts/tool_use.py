@@ -56,6 +56,18 @@ class ToolUse(ToolRequest):
     sent: str | None = Field(default=None, exclude_if=lambda sent: sent is None)
     server_version: str = Field(default="", exclude_if=lambda version: not version)
 
+    def doubt(self, version: str | None) -> str | None:
+        """Why a further call may give another result, None if it gives this one. `version` is what the server
+        reports now, None if that is not known.
+        """
+        if self.source == "record":
+            return f"{self.words} was not called, but answered as in a run before"
+        if self.source == "server" and not self.repeatable:
+            return f"{self.words} may give another result"
+        if self.server_version and version not in (None, self.server_version):
+            return f"the tool server {self.server} was {self.server_version} and is {version}"
+        return None
+
 
 QuestionReason = Literal["acts", "unsure"]
 """Why a call needs a person's yes: its tool may act, or the program ended while it was under way, so that it

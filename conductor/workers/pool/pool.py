@@ -5,18 +5,21 @@ Knows how workers are configured, not how they answer.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from conductor.drawing.marks import Colour
-from conductor.errors import PoolError
+from conductor.errors import PoolError, ToolError
 from conductor.files.named_file import read_whole
 from conductor.files.project_folder import new_pool_file, pool_place
 from conductor.own_settings import setting
 from conductor.runs.state import RunState
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.output import KIND_LABELS, SMALL_CONDUCTOR, WorkerKind
 from conductor.workers.computed import computed_workers
 from conductor.workers.endpoint.embeddings import EmbeddingClient
@@ -28,6 +31,8 @@ from conductor.workers.pool.schema import EmbeddedConductorTable, LocalConductor
 from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
+from conductor.workers.tools.connections import ToolConnections
+from conductor.workers.tools.recorded_results import RecordedResults
 from conductor.workers.tools.tool_server import ToolServer
 from conductor.workers.tools.tool_worker import ToolWorker, each_tool_worker
 from conductor.workflow.model import Workflow
@@ -97,11 +102,33 @@ class Pool:
     def embedding_client(self) -> EmbeddingClient | None:
         return None if self.embeddings is None else self.embeddings.build()
 
-    @cached_property
+    @property
     def tool_servers(self) -> tuple[ToolServer, ...]:
         """The servers of the tools that its workers may call."""
+        return tuple(server for _, server in self._tool_places.values())
+
+    @cached_property
+    def _tool_places(self) -> Mapping[str, tuple[ToolConnections, ToolServer]]:
+        """The servers of tools by name, each with the connections by which it is reached."""
         own = [each for worker in self.workers for each in chain(worker) if isinstance(each, ToolWorker)]
-        return tuple(dict.fromkeys(server for each in own for server in each.servers))
+        return {server.name: (each.connections, server) for each in own for server in each.servers}
+
+    def tool_version(self, name: str) -> str | None:
+        """The name and version that the tool server of this name reports, as far as is known now."""
+        if name not in self._tool_places:
+            return None
+        places, server = self._tool_places[name]
+        return places.version(server)
+
+    async def look_at_tools(self, names: Iterable[str]) -> None:
+        """Have the tool servers of these names report their versions, where they have not yet; one that does
+        not start is passed over.
+        """
+        unknown = [each for name, each in self._tool_places.items() if name in names]
+        async with asyncio.TaskGroup() as group:
+            for places, server in unknown:
+                if places.version(server) is None:
+                    group.create_task(_listed(places, server))
 
     def only(self, names: Collection[str]) -> Pool:
         """The pool without its other workers, also where they are fallbacks. Raises `PoolError` if none is
@@ -118,6 +145,13 @@ class Pool:
     def permitting(self, allows: tuple[str, ...], grants: tuple[str, ...]) -> Pool:
         """The pool whose tools may do what these patterns name; see `Permissions`."""
         return self._permitted(allows=allows, grants=grants) if allows or grants else self
+
+    def recording(self, uses: Iterable[ToolUse], *, only: bool) -> Pool:
+        """The pool whose workers get the results of these calls where they make them again, the first of
+        equal ones; `only`: no other call is made.
+        """
+        recorded = RecordedResults.of(uses, only=only)
+        return self._changed(lambda own: replace(own, recorded=recorded))
 
     def acting_after(self, stored: Callable[[], Awaitable[None]]) -> Pool:
         """The pool whose tools act once `stored` has returned; see `ToolWorker`."""
@@ -170,6 +204,11 @@ class Pool:
             small = isinstance(self.conductor, LocalConductorTable | EmbeddedConductorTable)
             return f"{kind} workers; {SMALL_CONDUCTOR if small else 'only the Conductor is a model'}"
         return KIND_LABELS[kind]
+
+
+async def _listed(places: ToolConnections, server: ToolServer) -> None:
+    with suppress(ToolError):
+        await places.tools(server)
 
 
 def built_in_pool() -> Pool:

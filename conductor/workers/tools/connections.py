@@ -40,10 +40,17 @@ class ToolConnections:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._thread: _Thread | None = None
+        self._versions: dict[ToolServer, str] = {}
 
     async def tools(self, server: ToolServer) -> tuple[ServedTool, ...]:
         """What the server serves. Raises `ToolError`."""
-        return await self._wait(server, lambda connection: connection.tools())
+        served = await self._wait(server, lambda connection: connection.tools())
+        self._versions[server] = served[0].server_version if served else ""
+        return served
+
+    def version(self, server: ToolServer) -> str | None:
+        """The name and version that the server reported when it last listed its tools; None if it did not."""
+        return self._versions.get(server)
 
     async def call(self, server: ToolServer, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """The result of a call. Raises `ToolError` where there was none, after which it may have acted."""

@@ -5,7 +5,7 @@ Knows what servers state of their tools, what the pool file sets and what person
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from conductor.values.message_parts.tool_use import (
@@ -52,16 +52,16 @@ class Permissions:
         calls: Sequence[ToolRequest],
         tools: Mapping[str, ServedTool],
         *,
-        decisions: Mapping[int, ToolDecision],
+        decided: Collection[int],
         unsure: bool,
     ) -> tuple[ToolQuestion, ...]:
-        """What a person is asked before these calls are made of the `tools`, by wire name, and has not
-        decided. `unsure`: the program ended while they were under way.
+        """What a person is asked before these calls are made of the `tools`, by wire name; those at the
+        positions `decided` are not. `unsure`: the program ended while they were under way.
         """
         questions = []
         for at, call in enumerate(calls):
             tool = tools.get(call.call.name)
-            if tool is None or at in decisions:
+            if tool is None or at in decided:
                 continue
             why = self._why(tool, unsure=unsure)
             if why is not None:

@@ -42,6 +42,7 @@ from conductor.workers.stream import Opened, called, unended
 from conductor.workers.tools.connections import ToolConnections, connections
 from conductor.workers.tools.named_tools import allowed, wire_name
 from conductor.workers.tools.permissions import Permissions, decided_use, without_call
+from conductor.workers.tools.recorded_results import RecordedResults
 from conductor.workers.tools.tool_server import ServedTool, ToolServer
 
 ROUNDS = 8
@@ -54,9 +55,9 @@ _NOTHING = Delta("")
 @dataclass(frozen=True)
 class ToolWorker:
     """`worker` with the tools that `patterns` name (see `allowed`) of these `servers`, as far as
-    `permissions` let it. Before a tool acts it awaits `stored`, which returns once all that was yielded so
-    far is durable. It goes on from `turn`, if there is one, with what a person decided of its calls, by their
-    positions.
+    `permissions` let it. Calls that `recorded` has are answered from there. Before a tool acts it awaits
+    `stored`, which returns once all that was yielded so far is durable. It goes on from `turn`, if there is
+    one, with what a person decided of its calls, by their positions.
     """
 
     worker: Worker
@@ -65,6 +66,7 @@ class ToolWorker:
     permissions: Permissions = Permissions()
     rounds: int = ROUNDS
     connections: ToolConnections = field(default_factory=connections)
+    recorded: RecordedResults | None = None
     stored: Callable[[], Awaitable[None]] | None = None
     turn: ToolTurn | None = None
     decisions: Mapping[int, ToolDecision] = field(default_factory=dict)
@@ -116,15 +118,16 @@ class ToolWorker:
                 yield called
                 calls, rounds = called.calls, rounds + 1
                 request = replace(request, messages=(*request.messages, called.answer))
-            questions = self.permissions.questions(calls, own, decisions=decisions, unsure=unsure)
+            settled = self._settled(calls, decisions)
+            questions = self.permissions.questions(calls, own, decided={*settled, *decisions}, unsure=unsure)
             if questions:
                 if not self.permissions.attended:
                     raise WorkerError(_unanswered(calls[questions[0].at], questions[0]), used=NOTHING_USED)
                 yield ToolsHeld(questions=questions)
                 return
-            if self.stored is not None and any(call.acts for call in calls):
+            if self.stored and any(call.acts for at, call in enumerate(calls) if at not in settled):
                 await self.stored()
-            uses = await self._results(calls, own, decisions)
+            uses = await self._results(calls, own, settled, decisions)
             request = replace(request, messages=(*request.messages, *map(_message, uses)))
             yield ToolsReturned(uses=uses, request=request)
             calls, decisions, unsure = (), {}, False
@@ -165,28 +168,41 @@ class ToolWorker:
             f"{others[:300]}; correct tools in the pool file."
         )
 
+    def _settled(
+        self, requests: Sequence[ToolRequest], decisions: Mapping[int, ToolDecision]
+    ) -> dict[int, ToolUse]:
+        """Those that are not to be made, by position: a person or a run before gave their results."""
+        settled: dict[int, ToolUse] = {}
+        for at, request in enumerate(requests):
+            use = decided_use(request, decisions[at]) if at in decisions else None
+            if use is None and at not in decisions and self.recorded is not None:
+                use = self.recorded.use(request)
+            if use is not None:
+                settled[at] = use
+        return settled
+
     async def _results(
         self,
-        requests: tuple[ToolRequest, ...],
+        requests: Sequence[ToolRequest],
         tools: Mapping[str, ServedTool],
+        settled: Mapping[int, ToolUse],
         decisions: Mapping[int, ToolDecision],
     ) -> tuple[ToolUse, ...]:
-        """What the calls answer, which are made at once. Raises `WorkerError`."""
+        """What the calls answer; those that are to be made are made at once. Raises `WorkerError`."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(self._result(request, tools, decisions.get(at)))
+                tasks = {
+                    at: group.create_task(self._result(request, tools, decisions.get(at)))
                     for at, request in enumerate(requests)
-                ]
+                    if at not in settled
+                }
         except* ToolError as errors:
             raise WorkerError(str(errors.exceptions[0]), used=NOTHING_USED) from errors
-        return tuple(task.result() for task in tasks)
+        return tuple(settled[at] if at in settled else tasks[at].result() for at in range(len(requests)))
 
     async def _result(
         self, request: ToolRequest, tools: Mapping[str, ServedTool], decision: ToolDecision | None
     ) -> ToolUse:
-        if decision is not None and (use := decided_use(request, decision)) is not None:
-            return use
         tool = tools.get(request.call.name)
         if tool is None:
             reason = f"There is no tool {request.call.name}; there are {', '.join(tools)}."

@@ -192,10 +192,16 @@ def output_notes(state: StepState) -> list[str]:
     notes += ["unchanged"] if state.kept_because == "preloaded" else []
     if state.output is not None and state.output.hand is not None:
         return [*notes, "edited by hand" if state.output.stand_in is None else "by rule"]
+    notes += ["on recorded results of tools"] if _is_replayed(state) else []
     notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []
     notes += withdrawn_note(state) if state.status == "running" else []
     notes += [*kind_notes(state.worker_kind), *([NO_ANSWER] if state.status == "refused" else [])]
     return [*notes, "cut off"] if state.cut_off else notes
+
+
+def _is_replayed(state: StepState) -> bool:
+    """Whether its tools were not called, but answered as in a run before."""
+    return any(use.source == "record" for use in state.tool_uses)
 
 
 def step_facts(state: StepState) -> list[str]:

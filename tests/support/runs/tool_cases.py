@@ -70,6 +70,9 @@ class ScriptedTools(ToolConnections):
     async def tools(self, server: ToolServer) -> tuple[ServedTool, ...]:
         return tuple(tool for tool in self.offered if tool.server == server.name)
 
+    def version(self, server: ToolServer) -> str | None:
+        return next((tool.server_version for tool in self.offered if tool.server == server.name), None)
+
     async def call(self, server: ToolServer, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         assert server == FILES
         self.log.append((tool, arguments))

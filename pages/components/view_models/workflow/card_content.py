@@ -75,6 +75,7 @@ def card_contents(
             card=cards.get(step.worker),
             now=now,
             pin_changed=at in pin_changed,
+            doubt=None if radius is None else radius.doubts.get(at),
             notes=notes.get(at, 0),
         )
         for at, step in enumerate(workflow.steps)
@@ -104,6 +105,7 @@ def _content(
     card: WorkerCard | None,
     now: float,
     pin_changed: bool,
+    doubt: str | None,
     notes: int,
 ) -> CardContent:
     title, _, body = title_of(step.instruction)
@@ -124,6 +126,8 @@ def _content(
         quantity(notes, "note"): notes > 0,
     }
     remarks = [PIN_CHANGED] if pin_changed else []
+    if doubt is not None and (state is None or state.output is not None):
+        remarks.append(f"runs again: {doubt}")
     if state is not None:
         remarks += _remarks(step, state, now)
     return CardContent(

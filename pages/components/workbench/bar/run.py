@@ -22,11 +22,13 @@ focus_fallback("run", "stop", "run-split", "share")
 focus_fallback("run-split", "stop", "share")
 focus_fallback("stop", "run", "run-split", "ask-again", "plan-again")
 
+_RECORDED = "recorded"
 _SCOPES = {
     "to": "Run to here",
     "only": "Run only this step",
     "from": "Run from here",
     "force": "Rerun all steps",
+    _RECORDED: "Run from here on recorded results of tools",
 }
 _ROUND = "round"
 
@@ -103,7 +105,11 @@ def _menu(
     has_step = step is not None and view.head is not None and step < len(view.head.workflow)
     scopes = [RunScope(kind=kind, step=step) for kind in ("to", "only", "from")] if has_step else []
     outlooks = {} if view.problem else bench.running.outlooks(view.session.id, [*scopes, FORCE])
-    offered = {scope.kind: scope for scope in [*scopes, FORCE] if scope in outlooks}
+    offered: dict[str, RunScope] = {scope.kind: scope for scope in [*scopes, FORCE] if scope in outlooks}
+    recorded = _on_recorded_results(view, step)
+    if recorded is not None and "from" in offered:
+        offered[_RECORDED] = recorded
+        outlooks[recorded] = outlooks[offered["from"]]
 
     def chosen() -> None:
         kind = st.session_state[key]
@@ -133,6 +139,14 @@ def _menu(
         format_func=distinct_labels(entries),
         on_click=chosen,
     )
+
+
+def _on_recorded_results(view: SessionView, step: int | None) -> RunScope | None:
+    """To call the step and what it reaches again without a call of a tool; None if it called none."""
+    output = None if step is None or view.state is None or not view.as_run else view.state.outputs.get(step)
+    if output is None or not any(use.server for use in output.tool_uses):
+        return None
+    return RunScope(kind="from", step=step, recorded="only")
 
 
 def _has_further_round(view: SessionView) -> bool:

@@ -224,6 +224,8 @@ def output_view(editor: Editor, view: SessionView, step: int, state: StepState |
         own = view.head.workflow.steps[step]
         since = ["pinned"] if own.pin is not None and state.kept_because is None else []
         since += ["inputs changed"] if step in view.pin_changed else []
+        doubt = None if view.radius is None else view.radius.doubts.get(step)
+        since += [f"runs again: {doubt}"] if doubt else []
         noted_output(editor.bench, editor.tab, view, step, state, worker=own.worker, notes=since)
 
 
