@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from conductor.runs import events
+from conductor.runs.timed_call import TimedCalls, all_ended, with_request, with_results, with_tools
 from conductor.values.charge import Charge, total_of
-from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
 from conductor.values.total import UNDER_WAY, Total
@@ -48,10 +49,11 @@ class StepState:
     """The worker that answers in the place of the step's own."""
     stand_in_reason: str | None = None
     """Why the step's own does not."""
-    tool_calls: tuple[ToolRequest, ...] = ()
-    """The calls of its worker's own tools that are under way."""
     tool_uses: tuple[ToolUse, ...] = ()
-    """Those that have ended in this run, or gave the output that it has without a call."""
+    """The calls of its worker's own tools that have ended in this run, or gave the output that it has without
+    a call."""
+    timed_calls: TimedCalls = ()
+    """Its requests and the calls of its worker's own tools in this run, in the order in which they began."""
     inner: tuple[RunState, ...] = ()
     """The rounds of the workflow inside a step that a Conductor does."""
     output: Output | None = None
@@ -130,6 +132,11 @@ class StepState:
         return self.status not in ("waiting", "running", "paused")
 
     @property
+    def unanswered(self) -> TimedCalls:
+        """The calls of its worker's own tools without a result: under way, or lost once the step is done."""
+        return tuple(call for call in self.timed_calls if call.tool is not None and not call.has_result)
+
+    @property
     def reuse(self) -> str | None:
         """That no call was made because an output was known, and whose that is if not the step's own."""
         if not self.reused:
@@ -205,6 +212,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 own_calls=step.own_calls + (event.again and step.stand_in is None),
                 retries=(*step.retries, event),
                 charges=_with_charge(step, event.charge),
+                timed_calls=_after_retry(step, event),
             )
         case events.StepFellBack():
             request = event.request or step.request
@@ -214,6 +222,9 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 step,
                 calls=step.calls + 1,
                 charges=_with_charge(step, event.charge),
+                timed_calls=with_request(
+                    all_ended(step.timed_calls, event.at, failed=True), event.worker, event.at
+                ),
                 request=request,
                 worker_kind=event.worker_kind,
                 stand_in=event.worker,
@@ -222,14 +233,18 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
         case events.StepToolsOffered():
             return fast_replace(step, request=event.request)
         case events.StepToolsCalled():
-            return fast_replace(step, tool_calls=event.calls, charges=_with_charge(step, event.charge))
+            return fast_replace(
+                step,
+                charges=_with_charge(step, event.charge),
+                timed_calls=with_tools(step.timed_calls, event.calls, event.at),
+            )
         case events.StepToolsReturned():
             return fast_replace(
                 step,
                 calls=step.calls + 1,
                 own_calls=step.own_calls + (step.stand_in is None),
-                tool_calls=(),
                 tool_uses=(*step.tool_uses, *event.uses),
+                timed_calls=with_results(step.timed_calls, event.uses, event.at),
                 request=event.request,
             )
         case events.StepReused():
@@ -252,11 +267,18 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 worker_kind=event.worker_kind,
                 request=event.request,
                 started_at=event.at,
+                timed_calls=with_request((), event.worker, event.at),
             )
         case events.StepFinished():
             charge = event.charge or _former_charge(step, event.output)
             charges = _with_charge(step, charge)
-            return _with_output(step, event.output, charges=charges, finished_at=event.at)
+            return _with_output(
+                step,
+                event.output,
+                charges=charges,
+                finished_at=event.at,
+                timed_calls=all_ended(step.timed_calls, event.at),
+            )
         case events.StepFailed():
             return fast_replace(
                 step,
@@ -265,6 +287,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 outage=event.outage,
                 finished_at=event.at,
                 charges=_with_charge(step, _of_event(step, event)),
+                timed_calls=all_ended(step.timed_calls, event.at, failed=True),
             )
         case events.StepBlocked():
             return fast_replace(step, status="blocked", blocked_by=event.by)
@@ -272,7 +295,13 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return fast_replace(step, status="paused", worker_kind=event.worker_kind, request=event.request)
         case events.StepCancelled():
             charges = _with_charge(step, _of_event(step, event))
-            return fast_replace(step, status="cancelled", finished_at=event.at, charges=charges)
+            return fast_replace(
+                step,
+                status="cancelled",
+                finished_at=event.at,
+                charges=charges,
+                timed_calls=all_ended(step.timed_calls, event.at),
+            )
         case _:
             assert_never(event)
 
@@ -288,6 +317,11 @@ def _with_output(step: StepState, output: Output, **changes: Any) -> StepState:
         tool_uses=output.tool_uses,
         **changes,
     )
+
+
+def _after_retry(step: StepState, event: events.StepRetried) -> TimedCalls:
+    calls = all_ended(step.timed_calls, event.at, failed=True)
+    return with_request(calls, calls[-1].worker, event.at + event.seconds) if calls and event.again else calls
 
 
 def _with_charge(step: StepState, charge: Charge | None) -> tuple[Charge, ...]:
