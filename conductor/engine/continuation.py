@@ -97,13 +97,13 @@ def check_decisions(paused: RunState, decisions: Sequence[ToolDecision]) -> None
     places = {(each.step, each.at) for each in decisions}
     if len(places) < len(decisions):
         raise WorkflowError("A call is decided twice; decide it once.")
+    waiting = {(each.step, each.question.at): each.call.call.id for each in paused.waiting_calls}
     for each in decisions:
         name = f"Step {each.step + 1}"
-        questions = paused.questions.get(each.step, ())
-        if not questions:
+        open_calls = [at for step, at in waiting if step == each.step]
+        if not open_calls:
             raise WorkflowError(f"{name} does not wait with a call of a tool, so there is nothing to decide.")
-        calls = paused.steps[each.step].tool_calls
-        if each.at not in [question.at for question in questions] or calls[each.at].call.id != each.id:
+        if waiting.get((each.step, each.at)) != each.id:
             raise WorkflowError(
                 f"{name} does not wait with call {each.at + 1}, {each.id!r}; look at what it waits with now."
             )
@@ -111,18 +111,17 @@ def check_decisions(paused: RunState, decisions: Sequence[ToolDecision]) -> None
             raise WorkflowError(
                 f"{name}: the arguments of call {each.at + 1} are not a JSON object; correct them."
             )
-        left = [question for question in questions if (each.step, question.at) not in places]
+        left = [at for at in open_calls if (each.step, at) not in places]
         if left:
-            raise WorkflowError(f"{name} waits with call {left[0].at + 1} as well; decide it, too.")
+            raise WorkflowError(f"{name} waits with call {left[0] + 1} as well; decide it, too.")
 
 
 def _grants(paused: RunState, decisions: Sequence[ToolDecision]) -> tuple[str, ...]:
     """Patterns of the tools that may act from now on: those of before, and what got a first yes."""
+    allowed = {(each.step, each.at) for each in decisions if each.verdict == "allow"}
     fresh = [
-        f"{call.server}:{escape(call.tool)}"
-        for each in decisions
-        for question in paused.questions[each.step]
-        if each.verdict == "allow" and question.at == each.at and question.once
-        for call in [paused.steps[each.step].tool_calls[each.at]]
+        f"{each.call.server}:{escape(each.call.tool)}"
+        for each in paused.waiting_calls
+        if each.question.once and (each.step, each.question.at) in allowed
     ]
     return tuple(dict.fromkeys((*paused.scope.grants, *fresh)))

@@ -8,13 +8,15 @@ from typing import NamedTuple
 from conductor.runs.events import Event
 from conductor.runs.state import RunState, advance
 from conductor.runs.step_state import StepState, StepStatus
+from conductor.text.formatting import named
 
 _FINEST = 600
 """A step's text grows at most so often in a replay: more cannot be seen, and would be in the file."""
 
 
 class Frame(NamedTuple):
-    """A step (from 0) `at` seconds into its run. `retries` counts the tries that failed before.
+    """A step (from 0) `at` seconds into its run. `retries` counts the tries that failed before, `doing` are
+    the calls of tools that it waits for.
 
     `text` is added to the step's text so far where `grows`, else it is all of it.
     """
@@ -25,6 +27,7 @@ class Frame(NamedTuple):
     retries: int
     grows: bool
     text: str
+    doing: str
 
 
 def frames_of(events: Iterable[Event], *, seconds: float) -> tuple[Frame, ...]:
@@ -53,6 +56,7 @@ def frames_of(events: Iterable[Event], *, seconds: float) -> tuple[Frame, ...]:
                 len(own.retries),
                 grows,
                 own.text.removeprefix(old.text) if grows else own.text,
+                _doing(own),
             )
             if place >= 0 and grows and _is_soon(frames[place], frame, seconds / _FINEST):
                 frames[place] = frames[place]._replace(text=frames[place].text + frame.text)
@@ -63,10 +67,15 @@ def frames_of(events: Iterable[Event], *, seconds: float) -> tuple[Frame, ...]:
     return tuple(frames)
 
 
-def _seen(step: StepState) -> tuple[StepStatus, int, str]:
-    return step.status, len(step.retries), step.text
+def _seen(step: StepState) -> tuple[StepStatus, int, str, str]:
+    return step.status, len(step.retries), step.text, _doing(step)
+
+
+def _doing(step: StepState) -> str:
+    return "" if step.done else named([call.tool.line for call in step.unanswered if call.tool], cut=120)
 
 
 def _is_soon(last: Frame, frame: Frame, gap: float) -> bool:
     """Whether nothing but a little text came since the step's last frame."""
-    return (last.status, last.retries) == (frame.status, frame.retries) and frame.at - last.at < gap
+    same = (last.status, last.retries, last.doing) == (frame.status, frame.retries, frame.doing)
+    return same and frame.at - last.at < gap

@@ -19,11 +19,11 @@ const now = () => Math.min(seconds, standing + (playing ? ((performance.now() - 
 
 // Each step with its frames so far.
 function stepsAt(moment) {
-  const steps = boxes.map(() => ({ status: "waiting", retries: 0, text: "" }));
+  const steps = boxes.map(() => ({ status: "waiting", retries: 0, text: "", doing: "" }));
   let last = 0;
-  for (const [at, step, status, retries, grows, text] of frames) {
+  for (const [at, step, status, retries, grows, text, doing] of frames) {
     if (at > moment) break;
-    steps[step] = { status, retries, text: grows ? steps[step].text + text : text };
+    steps[step] = { status, retries, text: grows ? steps[step].text + text : text, doing };
     if (status !== "blocked") last = step;
   }
   return { steps, last };
@@ -32,14 +32,15 @@ function stepsAt(moment) {
 function draw() {
   const moment = now(), { steps, last } = stepsAt(moment);
   const isRunning = steps.some((step) => step.status === "running");
-  steps.forEach(({ status, retries, text }, at) => {
+  steps.forEach(({ status, retries, text, doing }, at) => {
     const box = boxes[at], body = box.querySelector(".writing"), pill = box.querySelector(".status");
     box.hidden = isRunning ? status !== "running" : at !== last;
     if (box.hidden) return;
     pill.className = `pill status ${status}`;
     pill.textContent = words[status] + (retries ? `, asked again${retries > 1 ? ` ${retries} times` : ""}` : "");
-    if (body.textContent === text) return;
-    body.textContent = text;
+    const shown = text || (doing && `Calls ${doing}…`);
+    if (body.textContent === shown) return;
+    body.textContent = shown;
     body.scrollTop = body.scrollHeight;
   });
   cards.forEach((card, i) => {
@@ -88,11 +89,11 @@ function stand(moment) {
   draw();
 }
 
-// The moments at which something began, ended or was asked again.
+// The moments at which something began, ended, was asked again or called its tools.
 const moments = [0, seconds], before = [];
-for (const [at, step, status, retries] of frames) {
-  if (before[step] !== status + retries) moments.splice(-1, 0, at);
-  before[step] = status + retries;
+for (const [at, step, status, retries, , , doing] of frames) {
+  if (before[step] !== status + retries + doing) moments.splice(-1, 0, at);
+  before[step] = status + retries + doing;
 }
 
 const ACTIONS = {

@@ -25,8 +25,9 @@ from conductor.runs.events import Event
 from conductor.runs.replay import first_speed, speeds_for
 from conductor.runs.state import RunState
 from conductor.runs.timeline import Moments, timeline_of
-from conductor.text.formatting import percent
+from conductor.text.formatting import duration, percent
 from conductor.text.json_text import portable
+from conductor.values.message_parts.tool_use import indented
 from conductor.values.note import Note
 from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
@@ -53,6 +54,8 @@ _TEMPLATES = Environment(
 )
 _TEMPLATES.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
 _TEMPLATES.filters["percent"] = percent
+_TEMPLATES.filters["duration"] = duration
+_TEMPLATES.filters["indented"] = indented
 _TEMPLATES.filters["with_mathml"] = with_mathml
 
 _SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")

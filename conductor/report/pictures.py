@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from math import floor, log10
 
 from conductor.drawing.layout import MARGIN, Card, Layout, Point
+from conductor.runs.timed_call import TimedCall
 from conductor.runs.timeline import Timeline, TimelineRow
 
 _ARROW = 8.0
@@ -21,7 +23,10 @@ _LETTER, _READABLE = 13.0, 9.8
 _LARGEST = 1.1
 """The zoom at which a small graph is shown at most."""
 
-ROW_HEIGHT = 28
+ROW_HEIGHT, _NESTED_HEIGHT = 28, 9
+
+_LEAST = 0.4
+"""Percent of a chart that a nested bar takes at least, to be seen."""
 
 _TICKS = 5
 """About as many steps of the axis."""
@@ -98,6 +103,17 @@ def _xy(point: Point) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class NestedBar:
+    """A request or a call of a tool below the bar of its step; its place and length are in percent."""
+
+    kind: str
+    top: int
+    start: float
+    length: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
     """A step's lane: where its bar begins and how long it is, in percent; a bar without length is a mark.
 
@@ -106,11 +122,13 @@ class Lane:
     """
 
     top: int
+    height: int
     start: float | None
     length: float
     critical: bool
     end: str
     retries: tuple[float, ...]
+    calls: tuple[NestedBar, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,26 +139,58 @@ class Chart:
     ticks: tuple[tuple[float, str], ...]
     height: int
 
+    @property
+    def nested(self) -> bool:
+        """Whether a step called tools."""
+        return any(lane.calls for lane in self.lanes)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a request or a call of a tool gave an error."""
+        return any(call.kind == "failed" for lane in self.lanes for call in lane.calls)
+
 
 def chart_of(timeline: Timeline) -> Chart:
     whole = timeline.seconds or 1.0
+    heights = [ROW_HEIGHT + _NESTED_HEIGHT * row.lanes for row in timeline.rows]
+    tops = accumulate(heights, initial=0)
     return Chart(
-        lanes=tuple(_lane(row, timeline, whole) for row in timeline.rows),
+        lanes=tuple(
+            _lane(row, timeline, whole, *box) for row, *box in zip(timeline.rows, tops, heights, strict=False)
+        ),
         ticks=tuple((100 * at / whole, _mark(at, timeline.seconds)) for at in _places(timeline.seconds)),
-        height=ROW_HEIGHT * len(timeline.rows),
+        height=sum(heights),
     )
 
 
-def _lane(row: TimelineRow, timeline: Timeline, whole: float) -> Lane:
+def _lane(row: TimelineRow, timeline: Timeline, whole: float, top: int, height: int) -> Lane:
     end = timeline.seconds if row.end is None else row.end
     length = 0.0 if row.start is None else max(0.0, end - row.start)
     return Lane(
-        top=ROW_HEIGHT * row.step,
+        top=top,
+        height=height,
         start=None if row.start is None else min(100.0, 100 * row.start / whole),
         length=min(100.0, 100 * length / whole) if row.part == "called" else 0.0,
         critical=row.step in timeline.path,
         end=row.status,
         retries=tuple(100 * at / whole for at in row.retries),
+        # Calls that took almost no time are drawn over the requests beside them.
+        calls=tuple(
+            _nested(call, row, end, whole, top)
+            for call in sorted(row.calls, key=lambda call: call.tool is not None)
+        ),
+    )
+
+
+def _nested(call: TimedCall, row: TimelineRow, end: float, whole: float, top: int) -> NestedBar:
+    start = max(0.0, call.started_at)
+    ended = end if call.ended_at is None else call.ended_at
+    return NestedBar(
+        kind="failed" if call.failed else "request" if call.tool is None else "tool",
+        top=top + ROW_HEIGHT - 2 + _NESTED_HEIGHT * min(call.lane, row.lanes - 1),
+        start=min(100.0, 100 * start / whole),
+        length=min(100.0, max(_LEAST, 100 * (ended - start) / whole)),
+        words=call.line(end),
     )
 
 

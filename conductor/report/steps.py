@@ -12,7 +12,8 @@ from conductor.runs.step_state import StepState
 from conductor.text.formatting import quantity
 from conductor.values.messages import Request
 from conductor.values.note import Note
-from conductor.values.provenance import Share, Shares, Source, source_of
+from conductor.values.provenance import Share, Shares, Source
+from conductor.values.request_pieces import request_pieces
 from conductor.workers.endpoint.tokens import request_shares
 from conductor.workflow.model import Step
 
@@ -142,12 +143,13 @@ def _sent(request: Request, own: StepState) -> Sent:
     tints = _tints(shares)
     stretches: list[tuple[str, str, str]] = []
     before: Source | None = None
-    for message in request.messages:
-        for part in message.parts:
-            source = source_of(part)
-            begins = source != before and source.kind != "frame" and bool(part.text)
-            stretches.append((part.text, tints[source], source_name(source) if begins else ""))
-            before = source if part.text else before
+    for piece in request_pieces(request, own.tool_uses):
+        source = piece.source
+        begins = source != before and source.kind != "frame" and bool(piece.text)
+        name = piece.title or (source_name(source) if begins else "")
+        # A call without a result has no share.
+        stretches.append((piece.text, tints.get(source, source.kind), name))
+        before = source if piece.text else before
     return Sent(
         size=_size(shares),
         legend=tuple((source_name(share.source), tints[share.source], share) for share in shares.shares),

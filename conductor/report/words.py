@@ -147,6 +147,7 @@ _NAMES: Mapping[SourceKind, str] = {
     "turn": "Conversation",
     "query": "Query",
     "task": "Own task",
+    "tool": "Tool calls",
     "frame": "App's wording",
 }
 

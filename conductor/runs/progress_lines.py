@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from conductor.runs import events
 from conductor.runs.events import Event
+from conductor.text.formatting import duration, named
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.output import NO_ANSWER
+
+_CALL = 200
+"""Characters of a call of a tool in a line."""
 
 
 class ProgressLines:
@@ -59,7 +64,9 @@ def _of_step(event: Event) -> tuple[int, str] | None:
         case events.StepFellBack():
             return event.step, f"{event.worker} stands in: {event.message}"
         case events.StepToolsCalled():
-            return event.step, f"calls {', '.join(call.words for call in event.calls)}"
+            return event.step, f"calls {named([call.line for call in event.calls], cut=_CALL)}"
+        case events.StepToolsReturned():
+            return event.step, f"has results: {named([_answered(use) for use in event.uses], cut=_CALL)}"
         case events.StepInner():
             inside = _of_step(event.event)
             return None if inside is None else (event.step, f"inside, step {inside[0] + 1}: {inside[1]}")
@@ -69,3 +76,8 @@ def _of_step(event: Event) -> tuple[int, str] | None:
             return event.step, "was stopped"
         case _:
             return None
+
+
+def _answered(use: ToolUse) -> str:
+    failed = ["an error"] if use.is_error else []
+    return f"{use.words} ({', '.join([duration(use.seconds), *failed, *use.origin])})"

@@ -172,6 +172,7 @@ def _moved_step(step: StepState, by: float) -> StepState:
         started_at=_later(step.started_at, by),
         finished_at=_later(step.finished_at, by),
         retries=_retries(step.retries, by),
+        timed_calls=tuple(call.moved(by) for call in step.timed_calls),
         inner=tuple(_moved(inner, by) for inner in step.inner),
     )
 

@@ -180,9 +180,10 @@ class RunState(Drawable):
     def waiting_calls(self) -> tuple[WaitingCall, ...]:
         """The calls of tools that the run waits with, by step and in order."""
         return tuple(
-            WaitingCall(at, self.steps[at].tool_calls[question.at], question)
-            for at, questions in self.questions.items()
-            for question in questions
+            WaitingCall(at, step.turn.calls[question.at], question)
+            for at, step in enumerate(self.steps)
+            for question in step.questions
+            if step.turn is not None
         )
 
     @property
@@ -513,7 +514,7 @@ def lost_requests(state: RunState) -> dict[int, Charge]:
         )
         for at, (step, own) in enumerate(zip(state.steps, steps, strict=True))
         # While tools are called no request is under way.
-        if step.status == "running" and step.worker_kind not in (None, "offline") and not step.tool_calls
+        if step.status == "running" and step.worker_kind not in (None, "offline") and not step.unanswered
     }
 
 

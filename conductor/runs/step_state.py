@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from conductor.runs import events
+from conductor.runs.timed_call import TimedCalls, all_ended, with_request, with_results, with_tools
 from conductor.values.charge import Charge, total_of
-from conductor.values.message_parts.tool_use import ToolQuestion, ToolRequest, ToolUse
+from conductor.values.message_parts.tool_use import ToolQuestion, ToolUse
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
 from conductor.values.tool_turn import ToolTurn
@@ -49,16 +50,16 @@ class StepState:
     """The worker that answers in the place of the step's own."""
     stand_in_reason: str | None = None
     """Why the step's own does not."""
-    tool_calls: tuple[ToolRequest, ...] = ()
-    """The calls of its worker's own tools that are under way."""
     tool_uses: tuple[ToolUse, ...] = ()
     """Those that have ended in this run or one that it continues, or gave the output that it has without a
     call.
     """
     questions: tuple[ToolQuestion, ...] = ()
-    """What a person is to decide of `tool_calls`; none of these was made."""
+    """What a person is to decide of the calls of `turn`; none of these was made."""
     turn: ToolTurn | None = None
     """Where its answer stands if it called tools, so that a later run goes on from there."""
+    timed_calls: TimedCalls = ()
+    """Its requests and the calls of its worker's own tools in this run, in the order in which they began."""
     inner: tuple[RunState, ...] = ()
     """The rounds of the workflow inside a step that a Conductor does."""
     output: Output | None = None
@@ -135,6 +136,11 @@ class StepState:
     def done(self) -> bool:
         """Whether nothing more will happen to this step in this run."""
         return self.status not in ("waiting", "running", "paused")
+
+    @property
+    def unanswered(self) -> TimedCalls:
+        """The calls of its worker's own tools without a result: under way, or lost once the step is done."""
+        return tuple(call for call in self.timed_calls if call.tool is not None and not call.has_result)
 
     @property
     def reuse(self) -> str | None:
@@ -214,6 +220,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 own_calls=step.own_calls + (event.again and step.stand_in is None),
                 retries=(*step.retries, event),
                 charges=_with_charge(step, event.charge),
+                timed_calls=_after_retry(step, event),
             )
         case events.StepFellBack():
             request = event.request or step.request
@@ -223,6 +230,9 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 step,
                 calls=step.calls + 1,
                 charges=_with_charge(step, event.charge),
+                timed_calls=with_request(
+                    all_ended(step.timed_calls, event.at, failed=True), event.worker, event.at
+                ),
                 request=request,
                 worker_kind=event.worker_kind,
                 stand_in=event.worker,
@@ -231,16 +241,20 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
         case events.StepToolsOffered():
             return fast_replace(step, request=event.request)
         case events.StepToolsCalled():
-            charges, turn = _with_charge(step, event.charge), _called(step, event)
-            return fast_replace(step, tool_calls=event.calls, charges=charges, turn=turn)
+            return fast_replace(
+                step,
+                charges=_with_charge(step, event.charge),
+                timed_calls=with_tools(step.timed_calls, event.calls, event.at),
+                turn=_called(step, event),
+            )
         case events.StepToolsReturned():
             uses, turn = (*step.tool_uses, *event.uses), step.turn
             return fast_replace(
                 step,
                 calls=step.calls + 1,
                 own_calls=step.own_calls + (step.stand_in is None),
-                tool_calls=(),
                 tool_uses=uses,
+                timed_calls=with_results(step.timed_calls, event.uses, event.at),
                 request=event.request,
                 turn=turn and replace(turn, request=event.request, calls=(), uses=uses, waits=False),
             )
@@ -250,6 +264,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 status="paused",
                 questions=event.questions,
                 finished_at=event.at,
+                timed_calls=tuple(call for call in step.timed_calls if call not in step.unanswered),
                 turn=step.turn and replace(step.turn, waits=True),
             )
         case events.StepToolsContinued():
@@ -262,7 +277,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 stand_in=event.worker if event.stands_in else None,
                 worker_kind=event.worker_kind,
                 request=event.request,
-                tool_calls=event.calls,
+                timed_calls=with_tools(step.timed_calls, event.calls, event.at)[bool(event.calls) :],
                 tool_uses=event.uses,
                 turn=ToolTurn(event.fingerprint, event.worker, event.request, event.calls, event.uses),
             )
@@ -286,11 +301,18 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 worker_kind=event.worker_kind,
                 request=event.request,
                 started_at=event.at,
+                timed_calls=with_request((), event.worker, event.at),
             )
         case events.StepFinished():
             charge = event.charge or _former_charge(step, event.output)
             charges = _with_charge(step, charge)
-            return _with_output(step, event.output, charges=charges, finished_at=event.at)
+            return _with_output(
+                step,
+                event.output,
+                charges=charges,
+                finished_at=event.at,
+                timed_calls=all_ended(step.timed_calls, event.at),
+            )
         case events.StepFailed():
             return fast_replace(
                 step,
@@ -299,6 +321,7 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
                 outage=event.outage,
                 finished_at=event.at,
                 charges=_with_charge(step, _of_event(step, event)),
+                timed_calls=all_ended(step.timed_calls, event.at, failed=True),
             )
         case events.StepBlocked():
             return fast_replace(step, status="blocked", blocked_by=event.by)
@@ -306,7 +329,13 @@ def advance_step(step: StepState, event: StepEvent) -> StepState:
             return fast_replace(step, status="paused", worker_kind=event.worker_kind, request=event.request)
         case events.StepCancelled():
             charges = _with_charge(step, _of_event(step, event))
-            return fast_replace(step, status="cancelled", finished_at=event.at, charges=charges)
+            return fast_replace(
+                step,
+                status="cancelled",
+                finished_at=event.at,
+                charges=charges,
+                timed_calls=all_ended(step.timed_calls, event.at),
+            )
         case _:
             assert_never(event)
 
@@ -330,6 +359,11 @@ def _with_output(step: StepState, output: Output, **changes: Any) -> StepState:
         tool_uses=output.tool_uses,
         **changes,
     )
+
+
+def _after_retry(step: StepState, event: events.StepRetried) -> TimedCalls:
+    calls = all_ended(step.timed_calls, event.at, failed=True)
+    return with_request(calls, calls[-1].worker, event.at + event.seconds) if calls and event.again else calls
 
 
 def _with_charge(step: StepState, charge: Charge | None) -> tuple[Charge, ...]:

@@ -27,6 +27,7 @@ from conductor.runs.events import (
 )
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepStatus
+from conductor.runs.timed_call import TimedCalls
 
 Part = Literal["called", "reused", "pinned", "preloaded", "blocked", "not reached", "left out"]
 """What a step was in a run. Only a `called` one takes time; `not reached`: the run ended, or has not come,
@@ -67,6 +68,10 @@ class Moments:
         return cls(first_words=first_words, settled=settled, last=last)
 
 
+MAX_LANES = 4
+"""Calls of one step that are drawn one below the other; the last lane has any further ones, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
     """One step (0-based) of a timeline. Times are seconds since the run began, or None.
@@ -74,7 +79,7 @@ class TimelineRow:
     `ready`: when the last step it reads was done, 0 where it waits for none. `start` and `end` are those of
     its call; a step that counted without a call has both at the moment it counted. `end` is None while it
     runs, and where the process died. `waited_for` is the step that was done last of those it reads, None
-    if it waited for no call.
+    if it waited for no call. `calls` are the requests and the calls of tools of a step that called tools.
     """
 
     step: int
@@ -86,6 +91,12 @@ class TimelineRow:
     first_word: float | None = None
     retries: tuple[float, ...] = ()
     waited_for: int | None = None
+    calls: TimedCalls = ()
+
+    @property
+    def lanes(self) -> int:
+        """How many calls lasted at once at most, up to `MAX_LANES`; 0 without calls of tools."""
+        return min(MAX_LANES, max((call.lane + 1 for call in self.calls), default=0))
 
     @property
     def seconds(self) -> float | None:
@@ -158,6 +169,7 @@ def _row(
                 first_word=_since(began, moments.first_words.get(step)),
                 retries=tuple(retry.at - began for retry in own.retries),
                 waited_for=waited_for,
+                calls=_calls(own.timed_calls, began),
             )
         case "reused" | "pinned" | "preloaded":
             settled = moments.settled.get(step)
@@ -165,6 +177,10 @@ def _row(
             return row(ready=ready, start=at, end=at, waited_for=waited_for)
         case _:
             return row()
+
+
+def _calls(calls: TimedCalls, began: float) -> TimedCalls:
+    return tuple(call.moved(-began) for call in calls) if any(call.tool for call in calls) else ()
 
 
 def _part(state: RunState, step: int) -> Part:

@@ -33,10 +33,10 @@ def estimated(number: int | None, noun: str) -> str:
     return f"~{quantity(rounded, noun)}"
 
 
-def named(names: Sequence[str]) -> str:
-    """The first few names in one line, each cut where it is long, and how many more there are."""
+def named(names: Sequence[str], *, cut: int = 60) -> str:
+    """The first few names in one line, each of `cut` characters at most, and how many more there are."""
     more = len(names) - LISTED
-    listed = ", ".join(" ".join(name.split())[:60] for name in names[:LISTED])
+    listed = ", ".join(" ".join(name.split())[:cut] for name in names[:LISTED])
     return f"{listed} and {more:,} more" if more > 0 else listed
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from conductor.values.messages import Part, PartKind, Request
+from conductor.values.messages import Message, Part, PartKind, Request
 
-SourceKind = Literal["system", "turn", "query", "step", "task", "frame"]
+SourceKind = Literal["system", "turn", "query", "step", "task", "tool", "frame"]
 Unit = Literal["tokens", "characters"]
 Count = Callable[[Sequence[str]], Sequence[int]]
 """How many tokens each of the texts of one message takes, which follow one another."""
@@ -29,7 +29,15 @@ _KINDS: Mapping[PartKind, SourceKind] = {
     "instruction": "task",
     "frame": "frame",
 }
-_ORDER: Mapping[SourceKind, int] = {"system": 0, "turn": 1, "query": 2, "step": 3, "task": 4, "frame": 5}
+_ORDER: Mapping[SourceKind, int] = {
+    "system": 0,
+    "turn": 1,
+    "query": 2,
+    "step": 3,
+    "task": 4,
+    "tool": 5,
+    "frame": 6,
+}
 
 _MARK = re.compile(
     r"(?<=<)(/?(?:instructions|conversation|user|assistant|tool|overall_task|step|subtask|response))-[0-9a-f]+\b"
@@ -40,7 +48,7 @@ _MARK = re.compile(
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where words come from: the instructions for the answer, the conversation before the query, the query,
-    an earlier step, the step's own task, or our wording around them.
+    an earlier step, the step's own task, the calls of tools with their results, or our wording around them.
 
     `step` (0-based) and `worker` are set for a step, `round` (from 1) for one of an earlier round.
     """
@@ -49,6 +57,10 @@ class Source:
     step: int | None = None
     round: int | None = None
     worker: str | None = None
+
+
+TOOLS = Source("tool")
+"""The calls of tools with their results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +78,8 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """A request by its sources: the query, earlier steps in the order sent, the own task, our wording.
+    """A request by its sources: the query, earlier steps in the order sent, the own task, calls of tools, our
+    wording.
 
     `exact`: the amounts are counted, not estimated. `reported` is how many tokens the endpoint reports to
     have read, with those that its chat format adds; None if it reports nothing.
@@ -82,7 +95,10 @@ class Shares:
         return sum(share.amount for share in self.shares)
 
 
-def source_of(part: Part) -> Source:
+def source_of(part: Part, message: Message) -> Source:
+    """Where a part of the message comes from."""
+    if message.role == "tool" or message.tool_calls:
+        return TOOLS
     kind = _KINDS[part.kind]
     if kind != "step":
         return Source(kind)
@@ -99,7 +115,7 @@ def exact_shares(request: Request, count: Count, *, reported: int | None = None)
 
 def estimated(request: Request, *, reported: int | None = None) -> Shares:
     """The shares in tokens by their length; together what the endpoint `reported`, else a rule of thumb."""
-    lengths = [len(part.text) for part in _parts(request)]
+    lengths = [len(part.text) for _, part in _parts(request)]
     total = -(-sum(lengths) // LIKELY_CHARACTERS) if reported is None else reported
     by_source = _shares(request, lengths, unit="tokens", exact=False, reported=reported)
     amounts = _apportioned(total, [share.amount for share in by_source.shares])
@@ -109,12 +125,12 @@ def estimated(request: Request, *, reported: int | None = None) -> Shares:
 
 def measured(request: Request) -> Shares:
     """The shares in characters, for a reader that knows no tokens."""
-    lengths = [len(part.text) for part in _parts(request)]
+    lengths = [len(part.text) for _, part in _parts(request)]
     return _shares(request, lengths, unit="characters", exact=True, reported=None)
 
 
-def _parts(request: Request) -> list[Part]:
-    return [part for message in request.messages for part in message.parts]
+def _parts(request: Request) -> list[tuple[Message, Part]]:
+    return [(message, part) for message in request.messages for part in message.parts]
 
 
 def _shares(
@@ -122,8 +138,8 @@ def _shares(
 ) -> Shares:
     sums: dict[Source, int] = {}
     by_hand: set[Source] = set()
-    for part, amount in zip(_parts(request), amounts, strict=True):
-        source = source_of(part)
+    for (message, part), amount in zip(_parts(request), amounts, strict=True):
+        source = source_of(part, message)
         sums[source] = sums.get(source, 0) + amount
         if part.by_hand:
             by_hand.add(source)
@@ -192,7 +208,7 @@ def changes(old: Request, new: Request, *, places: Mapping[int, int] | None = No
 def comparable(request: Request) -> str:
     """The whole text as sent, without the nonces in our tags, which carry no meaning."""
     return "".join(
-        _MARK.sub(r"\1", part.text) if part.kind == "frame" else part.text for part in _parts(request)
+        _MARK.sub(r"\1", part.text) if part.kind == "frame" else part.text for _, part in _parts(request)
     )
 
 
@@ -207,8 +223,8 @@ def _key(source: Source, places: Mapping[int, int] | None) -> tuple[object, ...]
 
 def _texts(request: Request) -> dict[Source, dict[PartKind, str]]:
     by_source: dict[Source, dict[PartKind, str]] = {}
-    for part in _parts(request):
+    for message, part in _parts(request):
         if part.kind != "frame":
-            texts = by_source.setdefault(source_of(part), {})
+            texts = by_source.setdefault(source_of(part, message), {})
             texts[part.kind] = texts.get(part.kind, "") + part.text
     return by_source

@@ -26,6 +26,7 @@ PACKED = '{"pieces":'
 """How the JSON of such a row begins, as no event's does."""
 
 _TYPES = ("step_delta", "step_thought")
+_MORE = ("logprobs", "recalls", "members")
 _FEWEST = 2
 
 _TICKS = 10_000_000
@@ -65,8 +66,8 @@ def _groups(stored: Iterable[str]) -> Iterator[Sequence[dict[str, Any]]]:
         # A row that is packed already stays as it is, and stands between the pieces before and after it.
         event: dict[str, Any] = {} if text.startswith(PACKED) else from_json(text)
         follows = bool(group) and len(group) < MOST and event.get("seq") == group[-1]["seq"] + 1
-        # With log probabilities there is little to save, and a piece would have to hold them, too.
-        is_piece = event.get("type") in _TYPES and "logprobs" not in event
+        # What few pieces have a row does not hold: log probabilities, recalled text and names of members.
+        is_piece = event.get("type") in _TYPES and not any(event.get(more) for more in _MORE)
         if group and not (is_piece and follows):
             yield group
             group = []

@@ -124,6 +124,7 @@ def _fields_of(change: Span | Skipped) -> dict[str, object]:
         "step": change.step,
         "worker": change.worker,
         "instead_of": change.instead_of,
+        "tool": change.tool or None,
         "purpose": None if change.charge is None else change.charge.purpose,
         "outcome": change.outcome,
         "seconds": None if change.seconds is None else round(change.seconds, 4),

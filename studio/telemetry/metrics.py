@@ -59,6 +59,7 @@ class Metrics:
             "call_seconds", "A call of a worker or planner, its retries included.", "kind", "worker"
         )
         self._calls = self._counter("calls", "Requests to workers that ended.", "purpose", "worker")
+        self._tools = self._counter("tool_calls", "Calls of tools that ended.", "worker", "outcome")
         self._tokens = self._counter("tokens", "Tokens, where known.", "kind", "worker", "direction")
         self._dollars = self._counter("cost_dollars", "US dollars, where known.", "kind", "worker")
         self._unknown = self._counter(
@@ -125,6 +126,8 @@ class Metrics:
             self._steps.labels(change.worker, change.outcome).inc()
         elif change.charge is not None:
             self._count_charge(change.charge, "plan" if change.step is None else "step")
+        elif change.tool is not None:
+            self._tools.labels(change.worker or "", change.outcome or "").inc()
         elif change.outcome is None:
             self._now.labels(change.kind).inc()
         else:

@@ -1,4 +1,5 @@
-"""What begins and ends in a session, read from its events: planning, runs, steps, their requests to workers.
+"""What begins and ends in a session, read from its events: planning, runs, steps, their requests and
+calls of tools.
 
 Metrics, logs and traces are made of these spans and of nothing else. Knows events; keeps no text of them.
 What requests took is the ledger's entries.
@@ -17,19 +18,21 @@ from conductor.values.charge import Charge
 from conductor.values.output import WorkerKind
 from conductor.values.total import NOTHING, Total
 
-SpanKind = Literal["plan", "run", "step", "call"]
+SpanKind = Literal["plan", "run", "step", "call", "tool"]
 Place = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Planning, a run, a step or one request to a worker (`call`), from `started_at` to `ended_at` (Unix
-    seconds; None while it lasts).
+    """Planning, a run, a step, one request to a worker (`call`) or one call of a tool by it, from
+    `started_at` to `ended_at` (Unix seconds; None while it lasts).
 
     `place` is unique in a session; the span in which it happens is at the `parent` place, None at the top.
     `worker` is who plans or answers: after a fallback the one that answered, the called one is `instead_of`.
-    `step` is 0-based. `outcome` is a word of a fixed list, None while it lasts. A call has a `charge`, and is
-    known once it has ended; what a span `used` is the sum over all calls in it, those inside of steps, too.
+    `step` is 0-based. `outcome` is a word of a fixed list, None while it lasts. A call has a `charge`;
+    what a span `used` is the sum over all calls in it, those inside of steps, too. A tool has its name
+    with its server, "" if the worker made it up, and the id of the call, `tool_call`. Both are known once
+    they have ended.
     """
 
     kind: SpanKind
@@ -46,6 +49,8 @@ class Span:
     ended_at: float | None = None
     outcome: str | None = None
     charge: Charge | None = None
+    tool: str | None = None
+    tool_call: str | None = None
     used: Total = NOTHING
 
     @property
@@ -76,6 +81,8 @@ class SpanReader:
         self._workers: dict[Place, tuple[str, ...]] = {}
         # When the request that is under way at a place was made.
         self._called_at: dict[Place, float] = {}
+        # The calls of tools that are under way in a step.
+        self._tools: dict[Place, tuple[Span, ...]] = {}
 
     def read(self, event: events.Event, within: Place | None = None) -> Iterator[Change]:
         """What the event begins and ends, in the step at the place `within`, if any."""
@@ -135,6 +142,13 @@ class SpanReader:
                 yield from self._ended(place, event.at, "cancelled")
             case events.StepRetried():
                 self._retried(place, event)
+            case events.StepToolsCalled():
+                self._tools[place] = tuple(self._tool_spans(event, place))
+            case events.StepToolsReturned():
+                self._called_at[place] = event.at
+                for span, use in zip(self._tools.pop(place, ()), event.uses, strict=False):
+                    at = min(event.at, span.started_at + use.seconds)
+                    yield replace(span, ended_at=at, outcome="failed" if use.is_error else "finished")
             case events.StepFellBack():
                 span = self._open[place]
                 self._open[place] = replace(
@@ -156,8 +170,26 @@ class SpanReader:
         self._open[place], self._called_at[place] = span, event.at
         return span
 
+    def _tool_spans(self, event: events.StepToolsCalled, place: Place) -> Iterator[Span]:
+        own = self._open.get(place)
+        for number, call in enumerate(event.calls):
+            yield Span(
+                kind="tool",
+                place=(*place, f"tool {event.seq}.{number}"),
+                parent=place,
+                run=event.run,
+                started_at=event.at,
+                round=1 if own is None else own.round,
+                worker=None if own is None else own.worker,
+                step=event.step,
+                tool=call.words if call.server else "",
+                tool_call=call.call.id,
+            )
+
     def _ended(self, place: Place, at: float, outcome: str) -> Iterator[Span]:
         self._called_at.pop(place, None)
+        for tool in self._tools.pop(place, ()):
+            yield replace(tool, ended_at=at, outcome="failed" if outcome == "failed" else "cancelled")
         span = self._open.pop(place, None)
         # Planning for which the budget has no room fails before it starts.
         if span is not None:

@@ -1,4 +1,4 @@
-"""Traces of sessions for OpenTelemetry: a span for each planning, run, step, and request to a worker.
+"""Traces of sessions for OpenTelemetry: a span for each planning, run, step, request, and call of a tool.
 
 Names are of version 0.1.0 of its conventions for generative AI, still in development
 (https://github.com/open-telemetry/semantic-conventions-genai). Spans hold names, ids, addresses and numbers,
@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 _GOOD = frozenset({"planned", "answer_kept", "finished", "empty", "refused", "cancelled"})
 """Outcomes that are no errors: a person may stop what runs."""
 
-_OPERATIONS = {"plan": "plan", "run": "invoke_workflow", "step": "invoke_agent", "call": "chat"}
+_OPERATIONS = {
+    "plan": "plan",
+    "run": "invoke_workflow",
+    "step": "invoke_agent",
+    "call": "chat",
+    "tool": "execute_tool",
+}
 _WORKFLOW = "conductor"
 
 Attributes = Mapping[str, str | int | float | None]
@@ -73,6 +79,8 @@ class SessionTrace(SpanWatch):
         if change.charge is not None:
             self._used += change.used
             _end(self._start_call(change, change.charge), change)
+        elif change.tool is not None:
+            _end(self._start_tool(change, change.tool), change)
         elif change.outcome is None:
             name = change.worker or _WORKFLOW
             self._open[change.place] = self._start(change, name, {"gen_ai.agent.name": name})
@@ -91,6 +99,15 @@ class SessionTrace(SpanWatch):
         }
         kind = SpanKind.CLIENT if charge.kind == "model" else SpanKind.INTERNAL
         return self._start(call, "" if card is None else card.model, own, kind)
+
+    def _start_tool(self, call: Span, tool: str) -> trace.Span:
+        """The arguments and the result are texts, which no span holds, and so is a name without a server."""
+        own: Attributes = {
+            "gen_ai.tool.name": tool or None,
+            "gen_ai.tool.call.id": call.tool_call,
+            "conductor.worker": call.worker,
+        }
+        return self._start(call, tool, own)
 
     def _start(
         self, span: Span, name: str, own: Attributes, kind: SpanKind = SpanKind.INTERNAL

@@ -6,10 +6,14 @@ itself, are in `tools`.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from conductor.text.bounded_value import json_value
+from conductor.text.json_text import portable
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.portable_model import PortableModel
 
@@ -20,6 +24,21 @@ did, for this call or (`earlier`) for one of the same tool before it."""
 ResultSource = Literal["server", "person", "refusal", "record"]
 """Who gave a result: the tool; a person, in its place or as the reason of a refusal; or a run before, whose
 result is repeated without a call."""
+
+_PERMISSIONS: Mapping[Permission, str] = {
+    "reads": "the server marks it as reading",
+    "pool": "the pool file never asks",
+    "person": "allowed by a person",
+    "earlier": "allowed before",
+}
+_SOURCES: Mapping[ResultSource, str] = {
+    "person": "answered by a person",
+    "refusal": "refused by a person",
+    "record": "recorded result, not called",
+}
+
+_SHORT = 80
+"""Characters of arguments in a line."""
 
 
 class ToolRequest(PortableModel):
@@ -36,6 +55,11 @@ class ToolRequest(PortableModel):
     def words(self) -> str:
         """The tool with its server, such as files:read_text."""
         return f"{self.server}:{self.tool}" if self.server else self.tool
+
+    @property
+    def line(self) -> str:
+        """The same with the beginning of its arguments, on one line."""
+        return f"{self.words} {_short(self.call.arguments)}".rstrip()
 
 
 class ToolUse(ToolRequest):
@@ -55,6 +79,15 @@ class ToolUse(ToolRequest):
     source: ResultSource = Field(default="server", exclude_if=lambda source: source == "server")
     sent: str | None = Field(default=None, exclude_if=lambda sent: sent is None)
     server_version: str = Field(default="", exclude_if=lambda version: not version)
+
+    @property
+    def origin(self) -> tuple[str, ...]:
+        """Who allowed the call, changed its arguments and gave the result, for people; empty if no one did,
+        and if that is not known.
+        """
+        allowed = None if self.allowed_by is None else _PERMISSIONS[self.allowed_by]
+        changed = None if self.sent is None else f"changed by a person: {_short(self.sent)}"
+        return tuple(filter(None, (allowed, changed, _SOURCES.get(self.source))))
 
     def doubt(self, version: str | None) -> str | None:
         """Why a further call may give another result, None if it gives this one. `version` is what the server
@@ -131,3 +164,16 @@ class WaitingCall(NamedTuple):
             "arguments": self.call.call.arguments,
             "why": self.question.why,
         }
+
+
+def indented(arguments: str) -> str:
+    """The arguments of a call as they are read best: JSON with a member a line, anything else as it is."""
+    try:
+        return portable(json.dumps(json_value(arguments), indent=2, ensure_ascii=False))
+    except ValueError:
+        return arguments
+
+
+def _short(text: str) -> str:
+    line = " ".join(text[: 4 * _SHORT].split())
+    return line if len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"

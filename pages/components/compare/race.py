@@ -262,5 +262,7 @@ def _row(side: Side, seconds: float, cards: Mapping[str, WorkerCard], *, first: 
         "end": None if state.live else seconds,
         "first": None,
         "retries": [],
+        "lanes": 0,
+        "calls": [],
         "times": ["0 s", "-" if state.live else duration(seconds), duration(seconds)],
     }

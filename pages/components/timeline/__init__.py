@@ -23,8 +23,9 @@ class TimelineData(TypedDict):
     """What is shown; all times are seconds since the run began.
 
     A row, one a step, is {"name", "worker", "marks", "status", "state", "label", "details", "times",
-    "called", "critical", "start", "end", "first", "retries"}; its `marks` are its workers'. `path` are the
-    steps of the critical path, `unit` is {"name", "seconds", "digits"}. `selected` counts only where
+    "called", "critical", "start", "end", "first", "retries", "lanes", "calls"}; its `marks` are its workers',
+    and each of its calls, in so many lanes, is {"words", "tool", "failed", "lane", "start", "end"}. `path`
+    has the steps of the critical path, `unit` is {"name", "seconds", "digits"}. `selected` counts only where
     `selected_at` is the "at" of the last choice that was sent. `choosing`: rows can be selected.
     `inspector` is the key of the container whose first field gets the focus when Enter is pressed.
     `moments` are others to which the player goes from one to the next beside those of the rows. `replay` is

@@ -248,7 +248,8 @@ export class Player {
 
 // The moments at which something began, ended or was asked again, in order; of what comes in one go the last.
 function momentsOf({ rows, moments: others, seconds }) {
-  const all = others.concat(rows.flatMap(({ start, first, end, retries }) => [start, first, end, ...retries]));
+  const all = others.concat(rows.flatMap(({ start, first, end, retries, calls }) =>
+    [start, first, end, ...retries, ...calls.flatMap((call) => [call.start, call.end])]));
   const moments = [0, ...all.filter((at) => at !== null && at < seconds), seconds].sort((a, b) => a - b);
   return moments.slice(0, -1).filter((at, i) => moments[i + 1] - at >= seconds / 500);
 }

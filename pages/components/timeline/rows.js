@@ -58,9 +58,11 @@ export class Rows {
 
   rowOf(row, at, data, span) {
     const bars = row.start === null ? [] : row.called ? this.bar(row, data.seconds, span) : [this.mark(row, span)];
+    bars.push(...row.calls.map((call, i) => this.call(call, i, span)));
     const box = element("div", { class: "row", id: this.prefix + at, role: "option" },
       this.name(row, at), element("div", "lane", ...bars), element("div", "label", row.label),
       unseen([row.worker, ...row.details].join(", ")));
+    box.style.setProperty("--lanes", row.lanes);
     box.classList.toggle("critical", row.critical);
     box.classList.toggle("quiet", row.start === null);
     return box;
@@ -96,6 +98,17 @@ export class Rows {
     })];
   }
 
+  // A request or a call of a tool, below the bar of its step.
+  call({ tool, failed, lane, start, end }, at, span) {
+    const call = element("div", { class: "call", "data-call": at });
+    call.classList.toggle("tool", tool);
+    call.classList.toggle("failed", failed);
+    call.style.setProperty("--lane", lane);
+    call.style.left = share(start / span);
+    call.style.width = share(Math.max(0, end - start) / span);
+    return call;
+  }
+
   mark(row, span) {
     const mark = element("div", "mark");
     mark.style.left = share(row.start / span);
@@ -107,8 +120,10 @@ export class Rows {
     this.ways.replaceChildren(...path.slice(1).map((step, i) => {
       const from = path[i], way = element("div", "way");
       way.style.left = share(rows[step].start / span);
-      way.style.top = `calc(var(--row) * ${Math.min(from, step) + 0.5})`;
-      way.style.height = `calc(var(--row) * ${Math.abs(step - from)})`;
+      const [above, below] = [Math.min(from, step), Math.max(from, step)];
+      const lanes = (rows) => rows.reduce((sum, row) => sum + row.lanes, 0);
+      way.style.top = `calc(var(--row) * ${above + 0.5} + var(--nested) * ${lanes(rows.slice(0, above))})`;
+      way.style.height = `calc(var(--row) * ${below - above} + var(--nested) * ${lanes(rows.slice(above, below))})`;
       return way;
     }));
   }
@@ -118,7 +133,7 @@ const HEADINGS = ["Step", "Worker", "State", "Began", "Ended", "Took", "Details"
 
 export function fillTable(table, rows) {
   const line = (cells, name) => element("tr", {}, ...cells.map((text) => element(name, {}, text)));
-  const body = rows.map((row) => line([row.name, row.worker, row.state, ...row.times, row.details.join(". ")], "td"));
+  const body = rows.map((row) => line([row.name, row.worker, row.state, ...row.times, row.details.concat(row.calls.map((call) => call.words)).join(". ")], "td"));
   const head = element("thead", {}, line(HEADINGS, "th"));
   table.replaceChildren(element("caption", {}, "Steps by time"), head, element("tbody", {}, ...body));
 }

@@ -99,8 +99,9 @@ class Timeline {
     const box = target.closest?.(".row"), row = box && this.component.data.rows[[...box.parentNode.children].indexOf(box)];
     this.tip.hidden = !row;
     if (!row) return;
+    const call = row.calls[target.dataset.call];
     this.tip.replaceChildren(element("b", {}, row.name), element("span", {}, ...row.marks.map((mark) => workerMark(mark)), ` ${row.worker}`),
-      ...row.details.map((line) => element("span", {}, line)));
+      ...(call ? [call.words] : row.details).map((line) => element("span", {}, line)));
     const { offsetWidth: width, offsetHeight: height } = this.tip;
     this.tip.style.left = `${Math.max(8, Math.min(clientX + 14, innerWidth - width - 8))}px`;
     this.tip.style.top = `${clientY + 18 + height < innerHeight ? clientY + 18 : clientY - height - 10}px`;
@@ -115,6 +116,9 @@ class Timeline {
       [path.length, sample(element("div", "bar"), "critical"), "Critical path"],
       [rows.some((row) => row.first !== null), sample(bar), "Before the first word"],
       [rows.some((row) => row.retries.length), sample(element("div", "retry")), "Retry"],
+      [rows.some((row) => row.lanes), sample(element("div", "call")), "Request"],
+      [rows.some((row) => row.lanes), sample(element("div", "call tool")), "Tool call"],
+      [rows.some(({ calls }) => calls.some((call) => call.failed)), sample(element("div", "call failed")), "Error"],
       [rows.some((row) => row.start !== null && !row.called), sample(element("div", "mark")), "No call needed"],
       [rows.some((row) => row.status === "failed"), sample(failed), "Failed"],
     ];

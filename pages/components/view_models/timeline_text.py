@@ -46,12 +46,15 @@ _UNKNOWN: Mapping[Unknown, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RowText:
-    """`name` and `worker` name the step, `label` is the text beside its bar, `details` are sentences."""
+    """`name` and `worker` name the step, `label` is the text beside its bar, `details` are sentences. `calls`
+    has one for each of the row's calls.
+    """
 
     name: str
     worker: str
     label: str
     details: tuple[str, ...]
+    calls: tuple[str, ...] = ()
 
 
 def row_text(state: RunState, timeline: Timeline) -> tuple[RowText, ...]:
@@ -64,6 +67,7 @@ def row_text(state: RunState, timeline: Timeline) -> tuple[RowText, ...]:
             worker=own.answered_by(state.workflow.steps[row.step].worker)[:_NAME_LENGTH],
             label=_label(row, own, timeline),
             details=tuple(_details(row, own, timeline)),
+            calls=tuple(call.line(timeline.seconds) for call in row.calls),
         )
         for row, own in zip(timeline.rows, state.steps, strict=True)
     )
@@ -101,6 +105,10 @@ def _details(row: TimelineRow, own: StepState, timeline: Timeline) -> list[str]:
         details.append(f"Asked again {quantity(len(row.retries), 'time')}")
     if row.step in timeline.path:
         details.append("On the critical path")
+    if row.calls:
+        tools = sum(call.tool is not None for call in row.calls)
+        requests = quantity(len(row.calls) - tools, "request")
+        details.append(f"{requests} and {quantity(tools, 'tool call')}")
     return details
 
 

@@ -7,6 +7,7 @@ Where letters matter, as in a request or a difference, `text_block` is the place
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 from conductor.markdown import STYLES, Growing, rendered
 from pages.components.streamlit_patches.component import component
@@ -45,18 +46,21 @@ def rendered_text(
     framed: bool = True,
     copy: bool = True,
     live: bool = False,
+    waiting: str = "",
     height: int | str | None = None,
     steady: bool = False,
     notable: Notable | None = None,
 ) -> None:
     """Show `text` under its `label` and `notes` (such as "offline"); see `text_block` for the rest.
 
-    `live`: it is still being written. `notable` is what people write on its words.
+    `live`: it is still being written; before its first word `waiting` is shown, letter for letter. `notable`
+    is what people write on its words.
     """
     document = _growing.rendered(key, text) if live else rendered(text)
+    lines = () if text.strip() else waiting.splitlines()
     data = {
         "text": text,
-        "blocks": document.blocks,
+        "blocks": [f'<p dir="auto">{escape(line)}</p>' for line in lines] or document.blocks,
         "marked": document.marked,
         "problem": document.problem,
         "katex": katex_script() if document.mathematics else "",

@@ -5,14 +5,16 @@ Pure: knows a request and its shares; knows neither runs nor Streamlit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from conductor.report.words import source_name
 from conductor.runs.step_state import StepState
 from conductor.text.formatting import percent, quantity
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.messages import PartKind, Request
 from conductor.values.output import WorkerKind
-from conductor.values.provenance import Share, Shares, Source, SourceKind, source_of
+from conductor.values.provenance import Share, Shares, Source, SourceKind
+from conductor.values.request_pieces import request_pieces
 from pages.components.view_models.run_text import kind_notes
 from pages.components.widgets.text_block import LegendEntry, Stretch, Tone
 
@@ -37,7 +39,7 @@ _CHIPS: Mapping[PartKind, str] = {
     "frame": "",
 }
 
-_MARKS: Mapping[SourceKind, str] = {"system": "I", "turn": "C", "query": "Q", "task": "T"}
+_MARKS: Mapping[SourceKind, str] = {"system": "I", "turn": "C", "query": "Q", "task": "T", "tool": "TC"}
 
 
 def legend(shares: Shares, origins: Mapping[Place, tuple[str, ...]]) -> tuple[LegendEntry, ...]:
@@ -59,19 +61,21 @@ def legend(shares: Shares, origins: Mapping[Place, tuple[str, ...]]) -> tuple[Le
     )
 
 
-def stretches(request: Request, shares: Shares) -> tuple[Stretch, ...]:
-    """The text as sent, each part tinted as its source is in the legend."""
+def stretches(request: Request, shares: Shares, uses: Sequence[ToolUse] = ()) -> tuple[Stretch, ...]:
+    """The text as sent, each part tinted as its source is in the legend; `uses`: see `request_pieces`."""
     tones = _tones(shares)
     at = {share.source: place for place, share in enumerate(shares.shares)}
     pieces = []
-    for message in request.messages:
-        for part in message.parts:
-            source = source_of(part)
-            chip = _CHIPS[part.kind]
-            if source.kind == "step":
-                chip = f"{source_name(source)} · {chip}"
-            title = f"{chip}, by {source.worker}" if source.worker else chip
-            pieces.append(Stretch(part.text, tones[source], title, at[source], chip if part.text else ""))
+    for piece in request_pieces(request, uses):
+        source, chip = piece.source, piece.title
+        if not chip and piece.part is not None:
+            chip = _CHIPS[piece.part.kind]
+        if source.kind == "step":
+            chip = f"{source_name(source)} · {chip}"
+        title = f"{chip}, by {source.worker}" if source.worker else chip
+        chip = chip if piece.text or piece.title else ""
+        # A call without a result has no share.
+        pieces.append(Stretch(piece.text, tones.get(source, "tool"), title, at.get(source), chip))
     return tuple(pieces)
 
 
@@ -136,6 +140,8 @@ def _tones(shares: Shares) -> dict[Source, Tone]:
                 tones[share.source] = "query"
             case "task" | "system":
                 tones[share.source] = "task"
+            case "tool":
+                tones[share.source] = "tool"
             case "frame":
                 tones[share.source] = "quiet"
             case "step":

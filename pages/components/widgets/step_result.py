@@ -14,12 +14,15 @@ import streamlit as st
 from conductor.report.words import request_name
 from conductor.runs.events import Retry
 from conductor.runs.step_state import StepState, StepStatus
-from conductor.text.formatting import duration, quantity
+from conductor.runs.timed_call import TimedCall
+from conductor.text.excerpt import excerpt
+from conductor.text.formatting import LISTED, duration, quantity
+from conductor.values.message_parts.tool_use import ToolUse, indented
 from conductor.values.output import CUT_OFF, KIND_LABELS, NO_ANSWER
 from conductor.values.total import Total
 from pages.components.tab.state import plain
 from pages.components.view_models.run_text import by_hand, kind_notes, stand_in
-from pages.components.view_models.workflow.card_content import asked_again_in, phase
+from pages.components.view_models.workflow.card_content import asked_again_in, calls_now, phase
 from pages.components.widgets.controls import expander
 from pages.components.widgets.notable import Notable
 from pages.components.widgets.rendered_text import rendered_text
@@ -63,8 +66,8 @@ def silence(state: StepState) -> str:
     """What a running step does that has not begun its answer."""
     if state.inner:
         return "done by the workflow inside it"
-    if state.tool_calls:
-        return f"waiting for {', '.join(call.words for call in state.tool_calls)}"
+    if calls := calls_now(state, time.time()):
+        return calls
     wait = asked_again_in(state, time.time())
     if wait is not None:
         last = state.retries[-1].withdrawn
@@ -72,7 +75,20 @@ def silence(state: StepState) -> str:
         return f"{gave}; retry in {wait:.1f} s"
     if state.reasoning:
         return "thinking; no answer yet"
+    if state.tool_uses:
+        return f"{quantity(len(state.tool_uses), 'tool call')} answered, waiting for the first words"
     return "retrying, waiting for the first words" if state.retries else "waiting for the first words"
+
+
+def silence_lines(state: StepState) -> str:
+    """The same as a line, below one for each of its last calls of tools with the beginning of its result, and
+    for each of several that are under way.
+    """
+    words = silence(state)
+    lines = [f"{use.line} → {excerpt(use.result)}" for use in state.tool_uses[-LISTED:]]
+    if len(state.unanswered) > 1:
+        lines += [f"{call.tool.line} → …" for call in state.unanswered[:LISTED] if call.tool is not None]
+    return "\n".join([*lines, f"{words[0].upper()}{words[1:]}…"])
 
 
 def withdrawn_note(state: StepState) -> list[str]:
@@ -97,14 +113,37 @@ def calls_before(state: StepState, *, key: str) -> None:
             for retry in state.retries:
                 st.caption(plain(retry_text(retry)))
     uses = state.tool_uses
-    if uses and (box := expander(quantity(len(uses), "tool call"), "build", key=f"tools-{key}")):
+    calls = quantity(len(uses) + len(state.unanswered), "tool call")
+    if (uses or state.unanswered) and (box := expander(calls, "build", key=f"tools-{key}")):
         with box:
             for use in uses:
-                st.caption(plain(f"{use.words} · {duration(use.seconds)}{' · failed' * use.is_error}"))
-                st.code(use.call.arguments, language="json", wrap_lines=True)
-                st.code(use.result[:_RESULT], language=None, wrap_lines=True, height=_tall(use.result))
-                if len(use.result) > _RESULT or use.cut is not None:
-                    st.caption(f"The beginning of {quantity(use.cut or len(use.result), 'character')}.")
+                _tool_use(use)
+            for call in state.unanswered:
+                _unanswered(call, "no result" if state.done else "under way")
+
+
+def _tool_use(use: ToolUse) -> None:
+    """A call of a tool: what it was, who allowed it, its arguments and its result."""
+    facts = [duration(use.seconds), *(["error"] if use.is_error else []), *use.origin]
+    st.caption(f"**{plain(use.words, limit=200)}** · {plain(' · '.join(facts), limit=400)}")
+    _code(use.call.arguments)
+    if use.sent is not None:
+        st.caption("Sent in their place:")
+        _code(use.sent)
+    st.code(use.result[:_RESULT], language=None, wrap_lines=True, height=_tall(use.result))
+    if len(use.result) > _RESULT or use.cut is not None:
+        st.caption(f"The beginning of {quantity(use.cut or len(use.result), 'character')}.")
+
+
+def _unanswered(call: TimedCall, state: str) -> None:
+    if call.tool is not None:
+        st.caption(f"**{plain(call.name, limit=200)}** · {state}")
+        _code(call.tool.call.arguments)
+
+
+def _code(arguments: str) -> None:
+    text = indented(arguments)[:_RESULT]
+    st.code(text, language="json", wrap_lines=True, height=_tall(text))
 
 
 def _tall(text: str) -> Literal["content"] | int:

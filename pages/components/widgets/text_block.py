@@ -20,7 +20,7 @@ _HTML = """<div class="text-block">
 </div>"""
 
 Tone = Literal[
-    "", "quiet", "query", "task", "seen", "removed", "added",
+    "", "quiet", "query", "task", "tool", "seen", "removed", "added",
     "seen-1", "seen-2", "seen-3", "seen-4", "seen-5", "seen-6", "seen-7", "seen-8",
 ]  # fmt: skip
 

@@ -17,6 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from conductor.planner.prompt.sentences import one_line
 from conductor.runs import events
+from conductor.text.formatting import named
 from studio.access.errors import ApiError
 from studio.api.answers.answer import Answer
 
@@ -198,6 +199,7 @@ _STEP_EVENTS: dict[type[events.Event], str] = {
     events.StepFellBack: "asked another worker",
     events.StepToolsCalled: "waiting for its tools",
     events.StepToolsHeld: "waiting for a person's yes",
+    events.StepToolsReturned: "has the results of its tools",
 }
 
 
@@ -229,6 +231,10 @@ def progress_line(event: events.Event, answer: Answer) -> str | None:
 
 def _step_line(event: events.Event, answer: Answer) -> str | None:
     outcome = _STEP_EVENTS.get(type(event))
+    if isinstance(event, events.StepToolsCalled):
+        # Another name is what a model wrote.
+        tools = dict.fromkeys(one_line(call.words) if call.server else "a tool" for call in event.calls)
+        outcome = f"waiting for {named([*tools])}"
     workflow = answer.state.runs[-1].workflow if answer.state.runs else None
     at: int | None = getattr(event, "step", None)
     if outcome is None or workflow is None or at is None:

@@ -162,6 +162,10 @@ class _Working:
                 self._end(None)
             case events.StepStarted() | events.StepFellBack():
                 self._begin(event.step, f"step {event.step + 1}: {event.worker}")
+            case events.StepToolsCalled():
+                self._begin(event.step, f"step {event.step + 1}: {event.calls[0].line}")
+            case events.StepToolsReturned() if event.uses:
+                self._begin(event.step, f"step {event.step + 1}: goes on after {event.uses[-1].words}")
             case events.StepFinished() | events.StepFailed() | events.StepCancelled():
                 self._end(event.step)
             case events.RunFinished():

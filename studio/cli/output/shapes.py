@@ -88,13 +88,16 @@ def _inner_shape(state: RunState) -> Shape:
 
 
 def _tool_shape(use: ToolUse) -> Shape:
-    """A call of a tool; the arguments are the text that the worker wrote."""
+    """A call of a tool; the arguments are the text that the worker wrote, `sent` is a person's instead."""
     return {
         "tool": use.words,
         "arguments": use.call.arguments,
         "result": use.result,
         "is_error": use.is_error,
         "seconds": use.seconds,
+        "allowed_by": use.allowed_by,
+        "source": use.source,
+        "sent": use.sent,
     }
 
 

@@ -86,7 +86,7 @@ async def test_nothing_is_called_before_a_person_has_decided() -> None:
     (question,) = state.questions[0]
     assert (question.at, question.why, question.once) == (0, "acts", False)
     step = state.steps[0]
-    assert [(call.words, call.call.arguments) for call in step.tool_calls] == [
+    assert [(call.words, call.call.arguments) for _, call, _ in state.waiting_calls] == [
         ("files:write", '{"path": "a.txt"}')
     ]
     assert (step.calls, [charge.purpose for charge in step.charges]) == (1, ["step"])

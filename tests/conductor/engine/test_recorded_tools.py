@@ -113,7 +113,7 @@ async def test_a_replay_gives_recorded_results_and_calls_nothing(written: str) -
     assert (recorded.source, recorded.result, recorded.seconds) == ("record", "look gave b", 0.0)
     assert (missing.source, missing.is_error) == ("record", True)
     assert model.requests[2].messages[-1].content == (
-        "Error: This call was not outcome before, and a replay calls no tool."
+        "Error: This call was not made before, and a replay calls no tool."
     )
     # What a replay gave is no answer of the tools.
     pool, *_ = pool_of(LOOKS, saying("three"))

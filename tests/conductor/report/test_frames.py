@@ -12,6 +12,7 @@ from conductor.runs.replay import Recording
 from conductor.runs.state import fold
 from tests.support.runs.nested_run import events as nested_events
 from tests.support.runs.timed_run import timed_events, timed_workflow
+from tests.support.runs.tool_cases import tool_events
 
 States = list[tuple[str, int, str]]
 
@@ -70,3 +71,11 @@ def test_an_interruption_that_was_noticed_late_is_at_the_end_of_the_replay() -> 
     started = [event for event in events if event.type in ("run_started", "step_started")]
     frames = frames_of([*started, late], seconds=1.0)
     assert [(frame.at, frame.status) for frame in frames] == [(0.0, "running"), (1.0, "interrupted")]
+
+
+def test_calls_of_tools_that_are_under_way_are_named_until_they_are_answered() -> None:
+    frames = frames_of(tool_events("a.txt"), seconds=6.0)
+    assert [(frame.at, frame.doing) for frame in frames if frame.at in (1, 4)] == [
+        (1, 'files:read {"path": "a.txt"}, files:a.txt a.txt'),
+        (4, ""),
+    ]

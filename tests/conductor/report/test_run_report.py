@@ -40,6 +40,8 @@ from tests.support.cases.property_cases import cases
 from tests.support.runs.nested_run import HOSTILE
 from tests.support.runs.nested_run import events as nested_events
 from tests.support.runs.timed_run import timed_events, timed_workflow
+from tests.support.runs.tool_cases import HOSTILE as HOSTILE_CALL
+from tests.support.runs.tool_cases import tool_events
 from tests.support.runs.workflow_cases import workflows
 
 _VOID = {"meta", "link", "br", "hr", "input"}
@@ -380,3 +382,42 @@ def test_notes_of_people_are_shown_letter_for_letter_at_their_step_and_the_quest
     assert Read(html).texts.count(text) == 2
     assert html.count('<ul class="notes">') == 2
     assert html.index('<ul class="notes">') < html.index('id="answer"') < html.rindex('<ul class="notes">')
+
+
+# -- calls of tools --------------------------------------------------------------------------------
+
+
+def test_calls_of_tools_are_in_the_timeline_the_request_and_the_step_with_who_allowed_them() -> None:
+    html = reported(tool_events("a.txt"))
+    page = Read(html)
+    assert html.count('<rect class="call request"') == 2
+    assert html.count('<rect class="call tool"') == html.count('<rect class="call failed"') == 1
+    for words in (
+        "2 tool calls",
+        "0.5 s · the server marks it as reading",
+        'allowed by a person · changed by a person: {"path": "a.txt"}',
+        "the beginning of 60,000 characters",
+        "Calls files:read",
+        "Result of files:read, 0.5 s, the beginning of 60,000 characters",
+    ):
+        assert words in page.all
+
+
+def test_a_call_without_a_result_is_named() -> None:
+    assert "no result" in Read(reported(tool_events(end="cancelled"))).all
+
+
+@pytest.mark.parametrize("text", [*TEXTS, HOSTILE_CALL])
+def test_no_text_of_a_call_changes_an_element_of_the_page(text: str) -> None:
+    assert Read(reported(tool_events(text))).tags == Read(reported(tool_events("plain"))).tags
+
+
+def test_of_a_long_result_the_beginning_is_shown_and_the_rest_is_folded() -> None:
+    text = "result " * 2_000
+    events = [event for event in events_with("so") if not isinstance(event, StepFinished)]
+    end = output("so").model_copy(update={"tool_uses": (tool_use(text),)})
+    events.insert(2, StepFinished(run="run", seq=2, at=2.0, step=0, output=end))
+    page = Read(reported(events))
+    assert page.all.count("The rest, 10,000 characters") == 2, "of the arguments and of the result"
+    assert text[:4_000] in page.texts
+    assert text[4_000:] in page.texts

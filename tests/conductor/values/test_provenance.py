@@ -204,5 +204,10 @@ def test_sampling_is_no_source() -> None:
 
 
 def test_every_kind_of_part_has_a_source() -> None:
-    parts = [part for message in request(seen(0, round=2)).messages for part in message.parts]
-    assert {source_of(part) for part in parts} == {FRAME, QUERY, step(0, round=2), TASK}
+    messages = request(seen(0, round=2)).messages
+    assert {source_of(part, message) for message in messages for part in message.parts} == {
+        FRAME,
+        QUERY,
+        step(0, round=2),
+        TASK,
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from sqlalchemy import create_engine, text
 
@@ -106,14 +108,24 @@ def test_a_packed_run_is_copied_with_all_its_events(store: SessionStore, events:
     assert [entry for kind, entry in store.files.entries(session) if kind == "event"] == events
 
 
-def test_pieces_with_log_probabilities_stay_as_they_are(store: SessionStore, session: str, url: str) -> None:
+LIKELY = (TokenLogprob("a", -0.5, (97,), (TopLogprob("b", -2.0),)),)
+
+
+@pytest.mark.parametrize(
+    ("piece", "more"),
+    [
+        (StepDelta, {"logprobs": LIKELY}),
+        (StepThought, {"recalls": 3}),
+        (StepThought, {"members": ("think",)}),
+    ],
+)
+def test_pieces_with_more_than_a_text_stay_as_they_are(
+    store: SessionStore, session: str, url: str, piece: type[StepDelta | StepThought], more: dict[str, Any]
+) -> None:
     store.revisions.add(session, chain("a"), origin="human")
     begin(store, session, RUN)
-    likely = (TokenLogprob("a", -0.5, (97,), (TopLogprob("b", -2.0),)),)
-    with_tokens = [
-        StepDelta(run=RUN, seq=seq, at=START, step=0, text="a", logprobs=likely) for seq in range(4, 6)
-    ]
-    history = [started(RUN, chain("a")), step_started(RUN, seq=1), *pieces(2, seq=2), *with_tokens]
+    with_more = [piece(run=RUN, seq=seq, at=START, step=0, text="a", **more) for seq in range(4, 6)]
+    history = [started(RUN, chain("a")), step_started(RUN, seq=1), *pieces(2, seq=2), *with_more]
     keep(store, *history, finished(RUN, seq=6))
     packed(store)
     assert list(store.runs.events(RUN))[:-1] == history

@@ -30,6 +30,7 @@ from storage.session_entries import ENTRIES, Kind
 from studio.session_file import import_sessions, write_sessions
 from tests.studio.session_file.line_schema import line_schema
 from tests.support.cases.property_cases import cases
+from tests.support.runs.tool_cases import tool_events, tool_uses
 from tests.support.stores.session_files import exported, file_of, imported, lines_of, previewed
 from tests.support.stores.session_history import Act, acts, lived
 from tests.support.stores.store_scenario import (
@@ -148,6 +149,22 @@ def test_an_imported_session_is_the_same_to_whoever_asks_the_store(
         elsewhere.revisions.add(copy, chain("next"), origin="human").number
         == len(store.revisions.of_session(session)) + 1
     )
+
+
+def test_each_call_of_a_tool_comes_out_of_a_file_with_all_its_fields(
+    store: SessionStore, elsewhere: SessionStore
+) -> None:
+    session = store.sessions.create("Why?").id
+    events = tool_events()
+    workflow = events[0].workflow
+    store.revisions.add(session, workflow, origin="human")
+    begin(store, session, "r")
+    keep(store, *events)
+    copy = elsewhere.runs.latest(imported(elsewhere, exported(store, session)).id)
+    before, after = store.runs.state("r").steps[0], elsewhere.runs.state(copy.id).steps[0]
+    assert after.tool_uses == before.tool_uses == tool_uses()
+    assert after.timed_calls == before.timed_calls
+    assert after.request == before.request
 
 
 def test_each_import_of_a_file_is_a_session_of_its_own(store: SessionStore) -> None:

@@ -13,7 +13,15 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from conductor.orchestration.runtime import Runtime
-from conductor.runs.events import Event, RunFinished, StepCancelled, StepFellBack, StepInner, StepRetried
+from conductor.runs.events import (
+    Event,
+    RunFinished,
+    StepCancelled,
+    StepFellBack,
+    StepInner,
+    StepRetried,
+    StepToolsCalled,
+)
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.config import Endpoint
@@ -26,6 +34,7 @@ from studio.telemetry.traces import Traces
 from tests.support.runs import nested_run
 from tests.support.runs.conductor_cases import ScriptedConductor
 from tests.support.runs.timed_run import timed_events, timed_workflow
+from tests.support.runs.tool_cases import tool_events
 
 
 def model(name: str, base_url: str) -> OpenAIWorker:
@@ -223,3 +232,41 @@ def test_a_server_whose_traces_cannot_be_made_warns_and_serves(
     (warning,) = caplog.messages
     assert warning.startswith(f"{TRACES} names where traces of runs go, and none are sent: ")
     assert "pip install 'opentelemetry-sdk" in warning
+
+
+@pytest.mark.parametrize(
+    ("end", "names", "outcomes"),
+    [
+        ("finished", ["files:read", "files:{}"], ["finished", "failed"]),
+        ("cancelled", ["files:read", "files:{}", "files:read"], ["finished", "failed", "cancelled"]),
+    ],
+)
+def test_each_call_of_a_tool_is_a_span_in_its_step_without_its_texts(
+    end: str, names: list[str], outcomes: list[str]
+) -> None:
+    spans = traced(tool_events("secret words", end=end))
+    step = named(spans, "invoke_agent alpha")
+    calls = [span for span in spans if span.attributes["gen_ai.operation.name"] == "execute_tool"]
+    assert [span.name for span in calls] == [f"execute_tool {name.format('secret words')}" for name in names]
+    assert {span.parent.span_id for span in calls} == {step.context.span_id}
+    assert [span.attributes["conductor.outcome"] for span in calls] == outcomes
+    assert [(span.start_time / 1e9, span.end_time / 1e9) for span in calls][:2] == [
+        (1_001, 1_001.5),
+        (1_001, 1_002.5),
+    ]
+    first = dict(calls[0].attributes)
+    assert (first["gen_ai.tool.name"], first["gen_ai.tool.call.id"]) == ("files:read", "c1")
+    assert calls[1].status.status_code is StatusCode.ERROR
+    assert not any("secret" in str(value) for value in first.values())
+    chats = [span for span in spans if span.attributes["gen_ai.operation.name"] == "chat"]
+    if end == "finished":
+        assert [span.start_time / 1e9 for span in chats] == [1_000, 1_004]
+
+
+def test_a_tool_that_a_model_made_up_has_no_name_in_a_trace() -> None:
+    before, called, *rest = tool_events("secret words")[1:]
+    assert isinstance(called, StepToolsCalled)
+    made_up = tuple(call.model_copy(update={"server": ""}) for call in called.calls)
+    spans = traced([before, called.model_copy(update={"calls": made_up}), *rest])
+    assert [span.name for span in spans].count("execute_tool") == 2
+    assert not any("secret" in f"{span.name} {dict(span.attributes)}" for span in spans)

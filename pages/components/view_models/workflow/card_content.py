@@ -11,13 +11,16 @@ from conductor.engine.schedule import BlastRadius
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.text.excerpt import excerpt, last_line
-from conductor.text.formatting import dollars, duration, quantity
+from conductor.text.formatting import dollars, duration, named, quantity
 from conductor.values.output import Output
 from conductor.values.provenance import LIKELY_CHARACTERS
 from conductor.values.total import NOTHING
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.run_text import ending_notes
+
+_CALL = 120
+"""Characters of a call of a tool in a line."""
 
 PIN_CHANGED = "pinned, inputs changed"
 """The note on a pinned step whose request would differ from the one that its output answers."""
@@ -138,7 +141,9 @@ def _content(
         note=note,
         figures=() if state is None else figures([state]),
         badges=tuple(badge for badge, applies in badges.items() if applies),
-        excerpt=_excerpt(output) if state is None else _excerpt(state.output) or last_line(state.text),
+        excerpt=_excerpt(output)
+        if state is None
+        else _excerpt(state.output) or last_line(state.text) or calls_now(state, now),
         streams=state is not None and state.output is None,
         gives="" if state is None else _amount(state.output),
         remark=" · ".join(remarks),
@@ -211,6 +216,16 @@ def phase(state: StepState, now: float) -> CardStatus:
     return "running" if asked_again_in(state, now) is None else "retrying"
 
 
+def calls_now(state: StepState, now: float) -> str:
+    """The calls of tools that a step waits for, of a single one the arguments, and their time; "" if none."""
+    calls = state.unanswered
+    if state.done or not calls:
+        return ""
+    lines = [call.tool.line for call in calls if call.tool is not None]
+    names = lines if len(lines) == 1 else [*dict.fromkeys(call.name for call in calls)]
+    return f"calls {named(names, cut=_CALL)} · {max(0.0, now - calls[0].started_at):.1f} s"
+
+
 def asked_again_in(state: StepState, now: float) -> float | None:
     """Seconds until a worker that gave nothing is asked again, or None if that is not waited for."""
     if state.status != "running" or not state.retries or state.text or state.reasoning:
@@ -224,10 +239,10 @@ def _remarks(step: Step, state: StepState, now: float) -> list[str]:
     """Notes on the answer, or why there is no answer yet."""
     if asked_again_in(state, now) is not None:
         return [state.retries[-1].reason]
-    if state.tool_calls:
-        return [f"waiting for {', '.join(call.words for call in state.tool_calls)}"]
     if state.message is not None:
         return [state.message]
+    if state.questions:
+        return ["a tool may act: decide"]
     stood_in = [f"in place of {step.worker}"] if state.answered_by(step.worker) != step.worker else []
     return [*stood_in, *ending_notes(state)]
 

@@ -13,6 +13,7 @@ from conductor.drawing.marks import Mark
 from conductor.report.words import STATUSES
 from conductor.runs.replay import Recording, first_speed, speeds_for
 from conductor.runs.state import RunState
+from conductor.runs.timed_call import TimedCall
 from conductor.runs.timeline import NOTHING, EdgeSaving, Timeline, TimelineRow, timeline_of, without_edges
 from conductor.text.formatting import duration
 from pages.components.streamlit_patches.component import trigger_value
@@ -157,7 +158,24 @@ def _row(row: TimelineRow, words: RowText, timeline: Timeline, mark: Mark | None
         "end": row.end,
         "first": row.first_word,
         "retries": list(row.retries),
+        "lanes": row.lanes,
+        "calls": [
+            _call(call, text, row, timeline) for call, text in zip(row.calls, words.calls, strict=True)
+        ],
         "times": ["-" if at is None else duration(at) for at in times],
+    }
+
+
+def _call(call: TimedCall, words: str, row: TimelineRow, timeline: Timeline) -> dict[str, Any]:
+    """A call of a row as the component takes it."""
+    end = row.end if call.ended_at is None else call.ended_at
+    return {
+        "words": words,
+        "tool": call.tool is not None,
+        "failed": call.failed,
+        "lane": min(call.lane, row.lanes - 1),
+        "start": max(0.0, call.started_at),
+        "end": timeline.seconds if end is None else end,
     }
 
 

@@ -16,7 +16,7 @@ from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, row
 from pages.components.widgets.rendered_text import rendered_text
-from pages.components.widgets.step_result import silence, withdrawn_note
+from pages.components.widgets.step_result import silence_lines, withdrawn_note
 from pages.components.workbench.following.live_refresh import CurrentView
 from pages.components.workbench.outcome.answer import pool_notes
 from pages.components.workbench.planning.so_far import plan_so_far
@@ -61,7 +61,7 @@ def streaming(
             if step.status == "running":
                 worker = state.workflow.steps[at].worker
                 rendered_text(
-                    step.text if step.text.strip() else f"{silence(step).capitalize()}…",
+                    step.text,
                     key=f"stream-{state.run}-{at}",
                     label=step_name(state.workflow, at),
                     notes=[
@@ -71,6 +71,7 @@ def streaming(
                     ],
                     copy=False,
                     live=True,
+                    waiting=silence_lines(step),
                     height=share if height is None else height,
                     steady=steady,
                 )

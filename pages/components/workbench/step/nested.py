@@ -259,4 +259,5 @@ def _inner_step(
                 reader=reader(bench.pool.cards, own.worker, state),
                 hidden=hidden_from(workflow, selected),
                 origins={(None, at): origin_notes(other) for at, other in enumerate(inner.steps)},
+                uses=state.tool_uses,
             )

@@ -184,7 +184,9 @@ def _name(source: Source) -> str:
     if source.kind == "step":
         name = source_name(source)
         return f"{name[0].lower()}{name[1:]}"
-    return {"query": "the query", "task": "its own task"}.get(source.kind, "the app's wording")
+    return {"query": "the query", "task": "its own task", "tool": "the calls of tools"}.get(
+        source.kind, "the app's wording"
+    )
 
 
 def asked_for(sampling: Sampling) -> str:

@@ -12,6 +12,7 @@ import streamlit as st
 from conductor.errors import PoolError
 from conductor.runs.step_state import StepState
 from conductor.text.word_diff import compare_texts
+from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.messages import Request
 from conductor.values.output import WorkerKind
 from conductor.values.provenance import Shares, comparable, estimated
@@ -80,6 +81,7 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
         notes=sent.notes,
         before=lambda: asked_before(bench, sent.run, sent.step),
         boxed=False,
+        uses=sent.own.tool_uses,
         noted=step_notes(
             bench, editor.tab, view, "request", step_text("request", own_step, sent.own), step=step, sent=sent
         ),
@@ -136,12 +138,14 @@ def request_view(
     notes: Sequence[str] = (),
     before: Callable[[], Sent | None] | None = None,
     boxed: bool = True,
+    uses: Sequence[ToolUse] = (),
     noted: StepNotes | None = None,
 ) -> None:
     """Draw it with `notes` on it, `boxed` in a box that is closed at first; `noted` are those of people.
 
     `hidden` is what the step could not see, each with a button where `let_see` grants it. `origins` is what
-    is noted on the outputs that were sent; `before` finds what the step was sent in an earlier run.
+    is noted on the outputs that were sent; `before` finds what the step was sent in an earlier run. For
+    `uses` see `request_pieces`.
     """
     box = expander("What this step saw", "visibility", key=f"saw-{key}") if boxed else st.container()
     if box is None:
@@ -151,7 +155,7 @@ def request_view(
             st.caption(plain(" ".join(notes)))
         if beside := asked_for(request.sampling):
             st.caption(plain(beside))
-        _as_sent(request, reader, origins or {}, noted, key=key)
+        _as_sent(request, reader, origins or {}, noted, uses, key=key)
         if noted is not None:
             noted.draw()
         _unseen(hidden, let_see, locked=locked, key=key)
@@ -184,13 +188,14 @@ def _as_sent(
     reader: Reader,
     origins: Mapping[Place, tuple[str, ...]],
     noted: StepNotes | None,
+    uses: Sequence[ToolUse],
     *,
     key: str,
 ) -> None:
     shares = _shares(request, reader)
     st.caption(plain(how_counted(shares, reader.kind, unreported=reader.unreported)))
     text_block(
-        stretches(request, shares),
+        stretches(request, shares, uses),
         key=f"request-{key}",
         label="Request",
         legend=legend(shares, origins),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import streamlit as st
 
 from conductor.runs.step_state import StepState
-from conductor.text.bounded_value import json_object
 from conductor.values.message_parts.tool_use import (
     QuestionReason,
     ToolDecision,
-    ToolQuestion,
     ToolRequest,
     Verdict,
+    WaitingCall,
+    indented,
 )
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
@@ -41,12 +40,16 @@ def tool_questions(bench: Workbench, tab: TabState, view: SessionView, step: int
         return
     run, state = view.state.run, view.state.steps[at]
     with st.container(border=True, key="tool-questions", gap="small"):
-        forms = [_Form(f"tool-{run}-{at}-{question.at}", state, question) for question in state.questions]
+        forms = [
+            _Form(f"tool-{run}-{at}-{each.question.at}", state, each)
+            for each in view.state.waiting_calls
+            if each.step == at
+        ]
         for form in forms:
             form.draw()
 
         def go_on() -> None:
-            decisions = [form.decision(at) for form in forms]
+            decisions = [form.decision() for form in forms]
             start(bench, tab, view.session.id, None, decisions=decisions)
 
         open_calls = not all(form.verdict for form in forms)
@@ -57,12 +60,12 @@ def tool_questions(bench: Workbench, tab: TabState, view: SessionView, step: int
 class _Form:
     """The fields of one call."""
 
-    def __init__(self, key: str, state: StepState, question: ToolQuestion) -> None:
+    def __init__(self, key: str, state: StepState, waiting: WaitingCall) -> None:
         self._key = key
-        self._question = question
-        self._call: ToolRequest = state.tool_calls[question.at]
+        self._waiting = waiting
+        self._call, self._question = waiting.call, waiting.question
         self._description = _description(state, self._call)
-        self._written = _indented(self._call.call.arguments)
+        self._written = indented(self._call.call.arguments)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -89,26 +92,14 @@ class _Form:
         elif self.verdict == "allow" and self._question.once:
             st.caption("Further calls of this tool in this session are allowed with it.")
 
-    def decision(self, step: int) -> ToolDecision:
-        """What the fields have now, for a step of the run."""
+    def decision(self) -> ToolDecision:
+        """What the fields have now."""
         verdict = self.verdict
         assert verdict is not None, "the button waits for it"
+        if verdict != "allow":
+            return self._waiting.decided(verdict, text=st.session_state.get(f"{self._key}-{verdict}", ""))
         arguments = st.session_state.get(f"{self._key}-arguments", self._written)
-        changed = verdict == "allow" and arguments != self._written
-        return ToolDecision(
-            step=step,
-            at=self._question.at,
-            id=self._call.call.id,
-            verdict=verdict,
-            arguments=arguments if changed else None,
-            text=st.session_state.get(f"{self._key}-{verdict}", "") if verdict != "allow" else "",
-        )
-
-
-def _indented(arguments: str) -> str:
-    """JSON as people read it; another text as it is."""
-    value = json_object(arguments)
-    return arguments if value is None else json.dumps(value, indent=2, ensure_ascii=False)
+        return self._waiting.decided(verdict, arguments=None if arguments == self._written else arguments)
 
 
 def _description(state: StepState, call: ToolRequest) -> str:

@@ -281,7 +281,7 @@ def test_a_run_that_is_stopped_stops_the_call_of_a_tool() -> None:
 
     state = asyncio.run(stopping())
     assert (state.steps[0].status, ends) == ("cancelled", [True])
-    assert [call.words for call in state.steps[0].tool_calls] == ["files:read"]
+    assert [call.tool.words for call in state.steps[0].timed_calls if call.tool] == ["files:read"]
     assert [charge.stopped for charge in state.steps[0].charges] == [False]
 
 

@@ -12,14 +12,17 @@ import pytest
 from openai import OpenAI
 from starlette.types import Message, Scope
 
+from conductor.runs.events import StepToolsCalled
 from conductor.values.messages import Completion, Delta, Request, Thought
 from conductor.workers.protocol import WorkerCard
 from studio.access.errors import ApiError
 from studio.api.answers import streaming
-from studio.api.answers.streaming import EventStream, Piece
+from studio.api.answers.answer import Answer
+from studio.api.answers.streaming import EventStream, Piece, progress_line
 from tests.studio.api.performers import SECONDS, Paced
 from tests.studio.api.stage import Stage
 from tests.support.runs.conductor_cases import plan_text
+from tests.support.runs.tool_cases import tool_events
 
 POST: Scope = {"type": "http", "method": "POST"}
 
@@ -236,3 +239,21 @@ def test_the_clients_own_helper_reads_a_response_with_pings(
                 gate.set()
         assert gate.is_set()
         assert stream.get_final_response().output_text == "So."
+
+
+def test_a_comment_names_the_tools_of_servers_and_nothing_that_a_model_wrote() -> None:
+    events = tool_events("secret\nwords")
+    called = events[2]
+    assert isinstance(called, StepToolsCalled)
+    own, other = called.calls
+    calls = (own, other.model_copy(update={"server": ""}))
+    answer, lines = Answer(rounds=1), []
+    for event in (*events[:2], called.model_copy(update={"calls": calls}), *events[3:]):
+        answer.add(event)
+        lines.append(progress_line(event, answer))
+    assert [line for line in lines if line is not None] == [
+        "step 1 of 1 (alpha) started",
+        "step 1 of 1 (alpha) waiting for files:read, a tool",
+        "step 1 of 1 (alpha) has the results of its tools",
+        "step 1 of 1 (alpha) finished",
+    ]

@@ -62,6 +62,7 @@ def test_a_worker_calls_a_built_in_tool_and_one_of_a_process(
     assert shape["answer"] == "It is 391."
     [use] = shape["steps"][0]["tool_uses"]
     assert (use["tool"], use["arguments"]) == ("sums:calculate", '{"expression": "17 * 23"}')
+    assert (use["allowed_by"], use["source"], use["sent"]) == ("reads", "server", None)
     assert json.loads(again.out)["steps"][0]["status"] == "reused"
     with SessionStore.open(default_url()) as store:
         [session] = store.sessions.listed()

@@ -19,7 +19,7 @@ from pages.components.view_models.session import Results
 from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, compare_page_link, expander, row
 from pages.components.widgets.rendered_text import rendered_text
-from pages.components.widgets.step_result import silence, step_facts
+from pages.components.widgets.step_result import silence_lines, step_facts
 from pages.components.widgets.text_diff import text_diff
 from pages.components.workbench.editor import Editor
 
@@ -75,11 +75,12 @@ def _answer(state: StepState, worker: str, *, key: str, number: int | None, same
         st.error(plain(state.message), icon=":material/error:")
     if state.text or state.status == "running":
         rendered_text(
-            state.text or f"{silence(state).capitalize()}…",
+            state.text,
             key=key,
             label=f"Answer {number}" if number else "Answer",
             notes=[*author_notes(worker, state)[1:], *(["the same as in the plan"] if same else [])],
             live=state.status == "running",
+            waiting=silence_lines(state),
             height=260,
         )
     elif state.done and not state.message:
