@@ -29,6 +29,7 @@ from conductor.values.messages import (
 )
 from conductor.workers.pool.fallback import FallbackWorker, limited
 from conductor.workers.protocol import (
+    RunsWorkflows,
     StreamItem,
     ToolsCalled,
     ToolsOffered,
@@ -50,7 +51,8 @@ _NO_MORE = ToolChoice(kind="none")
 @dataclass(frozen=True)
 class ToolWorker:
     """`worker` with the tools that `patterns` name (see `allowed`) of these `servers`. Of a server that is
-    not among the `acting` ones it gets only tools that read.
+    not among the `acting` ones it gets only tools that read. `within`: of all these only those that a step
+    names; each name has to fit one where the worker is the step's `own`.
     """
 
     worker: Worker
@@ -58,6 +60,8 @@ class ToolWorker:
     patterns: tuple[str, ...]
     acting: frozenset[str] = frozenset()
     rounds: int = ROUNDS
+    within: tuple[str, ...] | None = None
+    own: bool = True
     connections: ToolConnections = field(default_factory=connections)
 
     @cached_property
@@ -117,6 +121,8 @@ class ToolWorker:
 
     async def _tools(self) -> Mapping[str, ServedTool]:
         """By the name that the model is offered. Raises `WorkerError` where a pattern gives none."""
+        if self.within == ():
+            return {}
         try:
             lists = [await self.connections.tools(server) for server in self.servers]
         except ToolError as error:
@@ -127,6 +133,11 @@ class ToolWorker:
             if not allowed([pattern], usable):
                 raise WorkerError(self._missing(pattern, served), used=NOTHING_USED)
         tools = allowed(self.patterns, usable)
+        if self.within is not None:
+            others, tools = tools, allowed(self.within, tools)
+            for pattern in self.within if self.own else ():
+                if not allowed([pattern], tools):
+                    raise WorkerError(_not_its_own(pattern, self.worker.card.name, others), used=NOTHING_USED)
         if len(tools) > MAX_TOOLS:
             raise WorkerError(
                 f"{self.worker.card.name} has {len(tools)} tools, and a model takes {MAX_TOOLS}; name "
@@ -186,7 +197,35 @@ def without_tools(worker: Worker) -> Worker:
     """The worker, and its fallbacks, that answer by themselves."""
     if isinstance(worker, FallbackWorker):
         return FallbackWorker(without_tools(worker.first), without_tools(worker.second))
+    if isinstance(worker, RunsWorkflows):
+        return worker.without_tools()
     return worker.worker if isinstance(worker, ToolWorker) else worker
+
+
+def with_step_tools(worker: Worker, tools: tuple[str, ...] | None, *, own: bool = True) -> Worker:
+    """The worker, and its fallbacks, with those of their tools that a step names; None: with all.
+
+    Raises `WorkerError` where a step's `own` worker has no tools, and the step names some. Of others, which
+    answer in its place, each has those that it has.
+    """
+    if tools is None:
+        return worker
+    if isinstance(worker, FallbackWorker):
+        first = with_step_tools(worker.first, tools, own=own)
+        return FallbackWorker(first, with_step_tools(worker.second, tools, own=False))
+    if isinstance(worker, ToolWorker):
+        return replace(worker, within=tools, own=own)
+    if tools and own:
+        raise WorkerError(_not_its_own(tools[0], worker.card.name, ()), used=NOTHING_USED)
+    return without_tools(worker)
+
+
+def _not_its_own(pattern: str, worker: str, others: Sequence[ServedTool]) -> str:
+    there = ", ".join(f"{tool.server}:{tool.name}" for tool in others) or "none"
+    return (
+        f"The step names the tools {pattern!r}, and {worker} may call {there[:300]}; change the step's "
+        "tools, or its worker."
+    )
 
 
 class _Answer:
