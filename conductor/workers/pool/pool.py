@@ -97,6 +97,11 @@ class Pool:
         return None if self.embeddings is None else self.embeddings.build()
 
     @cached_property
+    def tools(self) -> Mapping[str, tuple[str, ...]]:
+        """What each worker that may call tools has of them, as the pool file names them."""
+        return {name: card.tools for name, card in self.cards.items() if card.tools}
+
+    @cached_property
     def tool_servers(self) -> tuple[ToolServer, ...]:
         """The servers of the tools that its workers may call."""
         own = [each for worker in self.workers for each in chain(worker) if isinstance(each, ToolWorker)]
