@@ -90,7 +90,8 @@ class Edit:
             case "sees_files":
                 return workflow.with_sight_of_files(step, bool(other % 2))
             case "tools":
-                return workflow.with_tools(step, (None, (), ("web",), ("files:read_*", "web"))[other % 4])
+                # The workers of these cases have none.
+                return workflow.with_tools(step, (None, ())[other % 2])
             case "on_failure":
                 rule = OnFailure(retries=other % 3, fallback=WORKERS[other % len(WORKERS)])
                 return workflow.with_on_failure(step, rule.of_worker(workflow.steps[step].worker))
