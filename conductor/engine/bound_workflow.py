@@ -25,7 +25,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.wording.wording import OURS
 from conductor.workflow.fingerprint import NONCE_LENGTH, fingerprint, outline_digits
-from conductor.workflow.model import Workflow
+from conductor.workflow.model import Step, Workflow
 
 _MARK = "\ue000" * NONCE_LENGTH
 """Stands for the nonce until that is known, and is as long; Unicode leaves the character to private use."""
@@ -148,7 +148,7 @@ class BoundWorkflow:
 
     @cached_property
     def _identities(self) -> tuple[str, ...]:
-        return tuple(self.cards[step.worker].identity for step in self.workflow.steps)
+        return tuple(_identity(self.cards[step.worker], step) for step in self.workflow.steps)
 
     def _with_worker(self, step: int, by: WorkerCard | None) -> BoundWorkflow:
         """The same with `step` given to another worker."""
@@ -231,6 +231,11 @@ class BoundWorkflow:
             final=self._names_final(step),
             nonce=_MARK,
         )
+
+
+def _identity(card: WorkerCard, step: Step) -> str:
+    """Who answers a step, and by which tools where it names those."""
+    return card.identity if step.tools is None else "\x1f".join((card.identity, "tools", *step.tools))
 
 
 def _marked(part: Part, nonce: str) -> Part:

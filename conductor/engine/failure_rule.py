@@ -13,7 +13,6 @@ from collections.abc import AsyncGenerator, Callable
 from conductor.values.messages import NOTHING_USED, Completion, Request, Retried, Usage
 from conductor.values.output import StandIn
 from conductor.workers.pool.fallback import Answering, chain
-from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import StreamItem, Worker
 from conductor.workflow.on_failure import NO_RULE, OnFailure
 
@@ -21,13 +20,13 @@ from conductor.workflow.on_failure import NO_RULE, OnFailure
 async def answered(
     rule: OnFailure | None,
     worker: Worker,
-    pool: Pool,
+    fallback: Worker | None,
     request_for: Callable[[Worker], Request],
     *,
     stopped: Callable[[], bool],
 ) -> AsyncGenerator[StreamItem | StandIn, None]:
     """As a worker's stream: of `worker`, which the rule calls again, of its fallbacks in the pool, then of
-    the rule's fallback and those behind it. A `StandIn` comes before what the rule gives in its place.
+    the rule's `fallback` and those behind it. A `StandIn` comes before what the rule gives in its place.
 
     `request_for` returns what a worker is sent. `stopped`: the run makes no further call, so no rule applies.
     Raises `WorkerError` where nothing gives an answer.
@@ -57,12 +56,12 @@ async def answered(
         async for item in answering.fall_back(others):
             yield item
         attempts = answering.attempts + 1
-    if rule.fallback is not None and answering.failure is not None and not stopped():
+    if fallback is not None and answering.failure is not None and not stopped():
         if answering.characters:
             yield _withdrawn(answering, attempt=attempts)
         yield StandIn(reason=answering.failure, fallback=rule.fallback)
         answering.withdraw()
-        async for item in answering.fall_back(chain(pool[rule.fallback])):
+        async for item in answering.fall_back(chain(fallback)):
             yield item
         attempts = answering.attempts + 1
     if answering.failure is None:

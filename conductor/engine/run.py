@@ -78,7 +78,7 @@ from conductor.workers.protocol import (
     WorkerCard,
 )
 from conductor.workers.stream import GRACE_SECONDS, called, fault, read_stream, unended
-from conductor.workers.tools.tool_worker import going_on
+from conductor.workers.tools.tool_worker import going_on, with_step_tools
 from conductor.workflow.model import Workflow
 
 Note = Retried | FellBack | ToolItem | Inner | StandIn
@@ -463,11 +463,16 @@ class WorkflowRun:
 
     def _stream(self, call: _Call) -> AsyncIterable[object]:
         """The items that answer `call`. Raises `WorkerError` where its worker cannot answer it."""
-        rule, worker = self._workflow.steps[call.step].on_failure, call.resumed or call.worker
+        own, worker = self._workflow.steps[call.step], call.resumed or call.worker
+        is_own = worker.card.name == call.worker.card.name
+        rule, worker = own.on_failure, with_step_tools(worker, own.tools, own=is_own)
         if rule is None and not isinstance(worker, FallbackWorker):
             return called(worker, call.request)
         request_for = partial(self._request_for, call.step)
-        return answered(rule, worker, self.pool, request_for, stopped=self._makes_no_calls)
+        fallback = None
+        if rule is not None and rule.fallback is not None:
+            fallback = with_step_tools(self.pool[rule.fallback], own.tools, own=False)
+        return answered(rule, worker, fallback, request_for, stopped=self._makes_no_calls)
 
     def _request_for(self, step: int, worker: Worker) -> Request:
         """What a worker is sent that answers `step`."""

@@ -23,6 +23,7 @@ from conductor.values.messages import Completion, Request
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Inner, StreamItem, WorkerCard
+from conductor.workers.tools.tool_worker import without_tools
 
 MAX_DEPTH = 2
 """How many workflows may be inside one another, below the first."""
@@ -70,6 +71,10 @@ class ConductorWorker:
                 f"{', '.join(others)}."
             )
         return replace(self, pool=self.pool.only(names))
+
+    def without_tools(self) -> ConductorWorker:
+        """See `RunsWorkflows`."""
+        return replace(self, pool=replace(self.pool, workers=tuple(map(without_tools, self.pool.workers))))
 
     async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         """Every event of the workflow inside, then its answer. Raises `WorkerError` where it gives none."""

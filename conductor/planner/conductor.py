@@ -12,10 +12,10 @@ from typing import Protocol
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.message_parts.tools import ToolOffer
 from conductor.values.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
-from conductor.workers.protocol import WorkerCard
+from conductor.workers.protocol import PromptStyle, WorkerCard
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Workflow
-from conductor.workflow.plan_report import Dialect, Form, HandedOver, PlanReport
+from conductor.workflow.plan_report import Dialect, Form, HandedOver, PlanReport, ToolsOfWorkers
 
 MAX_PLANNED_STEPS = 5
 """The published Conductor's limit on the steps of a plan."""
@@ -58,15 +58,23 @@ class PlanRequest(Value):
     examples: tuple[SolvedExample, ...] = ()
     instruction: str = ""
 
+    def tools_for(self, style: PromptStyle) -> ToolsOfWorkers:
+        """What a Conductor with prompts of this style may name for a step: nothing where no worker has tools,
+        or it was trained on plans without them.
+        """
+        knows = style != "research" and not self.strict and any(card.tools for card in self.workers)
+        return tuple(card.tools for card in self.workers) if knows else ()
+
 
 class OutgoingPrompt(Value):
-    """The messages that go out now, and the form in which the plan is requested.
+    """The messages that go out now, the form in which the plan is requested, and the tools that they list.
 
     A Conductor that calls a model yields it before each try; the last one counts.
     """
 
     messages: tuple[Message, ...]
     form: Form = "lists"
+    tools: ToolsOfWorkers = ()
 
 
 class Planned(Value):

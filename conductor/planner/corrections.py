@@ -137,7 +137,7 @@ def judged_row_of(judged: JudgedPlan, *, bare: bool = False) -> Row | LeftOut:
     prompt = judged.prompt
     if prompt is None:
         return _NO_PROMPT
-    workflow = as_plan(judged.workflow, first_round=prompt.round == 1)
+    workflow = as_plan(judged.workflow, first_round=prompt.round == 1, tools=bool(prompt.tools))
     row = _answers(judged, prompt, completion=workflow)
     if isinstance(row, LeftOut):
         return row
@@ -153,8 +153,10 @@ def revised_row_of(revised: Revised, *, bare: bool = False) -> Row | LeftOut:
     prompt = revised.prompt
     if prompt is None:
         return _NO_PROMPT
-    first = prompt.round == 1
-    chosen, rejected = (as_plan(each, first_round=first) for each in (revised.chosen, revised.rejected))
+    first, tools = prompt.round == 1, bool(prompt.tools)
+    chosen, rejected = (
+        as_plan(each, first_round=first, tools=tools) for each in (revised.chosen, revised.rejected)
+    )
     if chosen == rejected:
         return LeftOut(reason="the changed plan is the one before")
     row = _answers(revised, prompt, chosen=chosen, rejected=rejected)
@@ -173,9 +175,9 @@ def row_of(
     prompt = correction.prompt
     if prompt is None:
         return _NO_PROMPT
-    first = prompt.round == 1
-    planned = as_plan(correction.planned, first_round=first)
-    edited = as_plan(correction.edited, first_round=first)
+    first, tools = prompt.round == 1, bool(prompt.tools)
+    planned = as_plan(correction.planned, first_round=first, tools=tools)
+    edited = as_plan(correction.edited, first_round=first, tools=tools)
     if planned == edited:
         return LeftOut(reason="it changes nothing that a plan contains")
     better = correction.better
@@ -201,9 +203,9 @@ def _answers(plan: _OfAPlan, prompt: PlanPrompt, **workflows: Workflow) -> Row |
     return row
 
 
-def as_plan(workflow: Workflow, *, first_round: bool) -> Workflow:
+def as_plan(workflow: Workflow, *, first_round: bool, tools: bool = False) -> Workflow:
     """The workflow as a plan holds it: no sampling, no prompt style, no pin, no gate, no rule for
-    failures, and in a first round no sight of one before.
+    failures, in a first round no sight of one before, and a step's tools only where the prompt lists `tools`.
     """
     plain: dict[str, object] = {
         "sampling": Sampling(),
@@ -215,6 +217,8 @@ def as_plan(workflow: Workflow, *, first_round: bool) -> Workflow:
     }
     if first_round:
         plain["sees_previous"] = False
+    if not tools:
+        plain["tools"] = None
     return Workflow.of(step.model_copy(update=plain) for step in workflow.steps)
 
 
@@ -224,9 +228,21 @@ def _written(workflow: Workflow, prompt: PlanPrompt, dialect: Dialect) -> str:
     from conductor.planner.format import format_plan  # noqa: PLC0415
     from conductor.planner.parsing.parse import parse  # noqa: PLC0415
 
-    text = format_plan(workflow, prompt.workers, dialect=dialect, form=prompt.form, round=prompt.round)
+    text = format_plan(
+        workflow,
+        prompt.workers,
+        dialect=dialect,
+        form=prompt.form,
+        round=prompt.round,
+        tools=bool(prompt.tools),
+    )
     report = parse(
-        text, workers=prompt.workers, dialect=dialect, max_steps=prompt.max_steps, round=prompt.round
+        text,
+        workers=prompt.workers,
+        dialect=dialect,
+        max_steps=prompt.max_steps,
+        round=prompt.round,
+        tools=prompt.tools,
     )
     if report.workflow != workflow:
         reasons = " ".join(problem.message for problem in report.problems)
@@ -248,7 +264,7 @@ def _metadata(correction: Correction, prompt: PlanPrompt, better: str) -> Row:
             name: None if run is None else run.model_dump()
             for name, run in (("planned", correction.planned_run), ("edited", correction.edited_run))
         },
-        "not_written": [*_not_written(correction.edited.steps)],
+        "not_written": [*_not_written(correction.edited.steps, tools=bool(prompt.tools))],
     }
 
 
@@ -263,10 +279,12 @@ def _planning(plan: Correction | JudgedPlan | Revised, prompt: PlanPrompt) -> Ro
     }
 
 
-def _not_written(steps: Sequence[Step]) -> Iterator[str]:
+def _not_written(steps: Sequence[Step], *, tools: bool) -> Iterator[str]:
     """What of the edited workflow has no place in a plan."""
     for at, step in enumerate(steps, start=1):
         if not step.sampling.unset:
             yield f"the sampling parameters of step {at}"
         if step.pin is not None:
             yield f"the pinned output of step {at}"
+        if step.tools is not None and not tools:
+            yield f"the tools of step {at}"

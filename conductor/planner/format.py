@@ -1,4 +1,4 @@
-"""Writes a workflow as a Conductor would: in a dialect's access lists, as three lists or as one JSON object.
+"""Writes a workflow as a Conductor would: in a dialect's access lists, as lists or as one JSON object.
 
 What is written reads back as the same workflow; what a dialect has no words for is refused, not left out. A
 step's own sampling parameters and its pinned output have no place in a plan.
@@ -22,6 +22,9 @@ _CONTROL = re.compile(r"\\(?:([bfnrt])|.)")
 Entry = list[int | str]
 """An access entry: numbers, or "all"."""
 
+Tools = tuple[str, ...] | None
+"""What a step may call; None: all tools of its worker."""
+
 
 def format_plan(
     workflow: Workflow,
@@ -30,8 +33,10 @@ def format_plan(
     dialect: Dialect = "any",
     form: Form = "lists",
     round: int = 1,
+    tools: bool = False,
 ) -> str:
     """The plan in `form`, workers numbered by their place in `worker_names`, or by name in the form "names".
+    It has the steps' tools where `tools` is set or a step names some.
 
     Of several workers with one name the first is meant. Raises `WorkflowError` where the workflow names a
     worker that is not in `worker_names`, or where the dialect cannot express a step's access in that `round`.
@@ -42,19 +47,31 @@ def format_plan(
         (number, step.instruction, _checked(step, at, round, _entry(step, at, numbers, dialect)))
         for at, (number, step) in enumerate(zip(numbers, workflow.steps, strict=True))
     ]
+    named = [step.tools for step in workflow.steps]
+    own = named if tools or any(each is not None for each in named) else None
     if form == "names":
-        _, _, lists = write_steps(steps, form="lists").partition("\n")
+        _, _, lists = write_steps(steps, form="lists", tools=own).partition("\n")
         return f"model_id = [{', '.join(step.worker for step in workflow.steps)}]\n{lists}"
-    return write_steps(steps, form=form)
+    return write_steps(steps, form=form, tools=own)
 
 
-def write_steps(steps: Sequence[tuple[int | str, str, Entry]], *, form: Form, reasoning: str = "") -> str:
-    """Steps given as worker number, instruction and access entry; `reasoning` goes before them."""
+def write_steps(
+    steps: Sequence[tuple[int | str, str, Entry]],
+    *,
+    form: Form,
+    reasoning: str = "",
+    tools: Sequence[Tools] | None = None,
+) -> str:
+    """Steps given as worker number, instruction and access entry; `reasoning` goes before them. `tools` has
+    those of each step, None: there is no such list.
+    """
     if form == "json":
-        objects = [
+        objects: list[dict[str, object]] = [
             {"instruction": instruction, "model_id": number, "access": entry}
             for number, instruction, entry in steps
         ]
+        for step, own in zip(objects, tools or (), strict=False):
+            step["tools"] = own
         first = {"reasoning": reasoning} if reasoning else {}
         written = _plain(json.dumps({**first, "steps": objects}, ensure_ascii=False))
         return _UNSAFE.sub(lambda unsafe: f"\\u{ord(unsafe[0]):04x}", written)
@@ -63,7 +80,13 @@ def write_steps(steps: Sequence[tuple[int | str, str, Entry]], *, form: Form, re
         f"subtasks = [{', '.join(_quoted(instruction) for _, instruction, _ in steps)}]\n"
         f"access_list = [{', '.join(json.dumps(entry) for _, _, entry in steps)}]"
     )
+    if tools is not None:
+        lists += f"\ntools = [{', '.join(map(_tools_entry, tools))}]"
     return f"{reasoning}\n{lists}" if reasoning else lists
+
+
+def _tools_entry(tools: Tools) -> str:
+    return "null" if tools is None else f"[{', '.join(map(_quoted, tools))}]"
 
 
 def _quoted(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from itertools import chain
 
 from conductor.errors import WorkerError
 from conductor.planner.conductor import OutgoingPrompt, PlanRequest
@@ -122,6 +123,7 @@ class ModelConductor:
         self, request: PlanRequest, constraint: Constraint
     ) -> AsyncGenerator[OutgoingPrompt | _Item, None]:
         form: Form = "json" if constraint in ("json", "grammar") else "lists"
+        tools = request.tools_for(self.card.prompt_style)
         messages = plan_messages(
             request,
             dialect=self.dialect,
@@ -144,8 +146,9 @@ class ModelConductor:
             round=request.round,
             room_to_think=self._room_to_think,
             max_instruction=self._max_instruction,
+            tools=tuple(dict.fromkeys(chain.from_iterable(tools))),
         )
-        yield OutgoingPrompt(messages=messages, form=form)
+        yield OutgoingPrompt(messages=messages, form=form, tools=tools)
         extra = dict(bounds.parameters(constraint))
         if self._temperature is not None and not request.varied:
             extra["temperature"] = self._temperature

@@ -29,6 +29,7 @@ def over_limit(report: PlanReport | None, candidate: int | None = None) -> Workf
         max_steps=MAX_STEPS,
         round=prompt.round,
         form=prompt.form,
+        tools=prompt.tools,
     )
     whole = next((each for each in again.candidates if each.span == refused.span), None)
     return None if whole is None else whole.workflow

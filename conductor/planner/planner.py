@@ -24,7 +24,14 @@ from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import NOTHING_USED, Completion, Retried, Usage
 from conductor.workers.stream import GRACE_SECONDS, read_stream
 from conductor.workflow.model import Workflow
-from conductor.workflow.plan_report import Candidate, HandedOver, PlanPrompt, PlanReport, PromptMessage
+from conductor.workflow.plan_report import (
+    Candidate,
+    HandedOver,
+    PlanPrompt,
+    PlanReport,
+    PromptMessage,
+    ToolsOfWorkers,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -234,6 +241,7 @@ def _report(
             max_steps=request.max_steps,
             round=request.round,
             form=prompt.form if prompt is not None and is_asked else "lists",
+            tools=_tools(request, conductor, prompt) if is_asked else (),
             strict=request.strict and is_asked,
             cut=completion.finish_reason == "length",
         )
@@ -244,6 +252,11 @@ def _report(
     }
     about |= {"handed_over": other}
     return report.model_copy(update={"thinking": thinking, **about})
+
+
+def _tools(request: PlanRequest, conductor: Conductor, prompt: OutgoingPrompt | None) -> ToolsOfWorkers:
+    """What the plan may name for a step: of a Conductor that sends no prompt, what one would have listed."""
+    return request.tools_for(conductor.card.prompt_style) if prompt is None else prompt.tools
 
 
 def _computed_report(text: str, workflow: Workflow, request: PlanRequest) -> PlanReport:
@@ -266,7 +279,8 @@ def _prompt(request: PlanRequest, conductor: Conductor, prompt: OutgoingPrompt |
             style=conductor.card.prompt_style,
             room_to_think=True,
             wording=conductor.card.wording,
-        )
+        ),
+        tools=_tools(request, conductor, prompt),
     )
     return PlanPrompt(
         messages=tuple(PromptMessage(role=each.role, content=each.content) for each in sent.messages),
@@ -274,5 +288,6 @@ def _prompt(request: PlanRequest, conductor: Conductor, prompt: OutgoingPrompt |
         max_steps=request.max_steps,
         round=request.round,
         form=sent.form,
+        tools=sent.tools,
         sent=prompt is not None,
     )

@@ -248,3 +248,12 @@ class CallsOthers(Protocol):
         nothing then.
         """
         ...
+
+
+@runtime_checkable
+class RunsWorkflows(Protocol):
+    """A worker that does a step by a workflow of its own."""
+
+    def without_tools(self) -> Worker:
+        """The same, none of whose steps calls a tool."""
+        ...

@@ -17,7 +17,7 @@ from conductor.workflow.model import Workflow
 
 Change = Literal[
     "moved", "worker", "instruction", "access", "sampling", "prompt_style", "pin", "sees_previous",
-    "sees_files", "gate", "on_failure",
+    "sees_files", "tools", "gate", "on_failure",
 ]  # fmt: skip
 """What may differ in a step that is in both workflows. A new number alone is no move: only a step is moved
 that had to change places with another one that stayed."""

@@ -49,6 +49,11 @@ class PlanStep(Value):
     sees_files: bool = Field(
         default=True, strict=True, description="sees the files and images that are attached to the question"
     )
+    tools: tuple[str, ...] | None = Field(
+        default=None,
+        description="those of its worker's tools that it may call, as SERVER or SERVER:NAME; an empty list: "
+        "none, without it: all",
+    )
     sampling: Sampling = Field(default=Sampling(), description="sampling parameters, where set by hand")
     prompt_style: RequestStyle | None = Field(
         default=None, description="how its request is laid out; without it, as its worker's requests are"
@@ -108,7 +113,7 @@ def write_plan(
     )
     content = document.model_dump(mode="json")
     for step in content["steps"]:
-        for optional in ("prompt_style", "pin", "on_failure"):
+        for optional in ("tools", "prompt_style", "pin", "on_failure"):
             if step.get(optional) is None:
                 step.pop(optional, None)
         if step["sees_files"]:

@@ -17,8 +17,8 @@ from conductor.workflow.model import MAX_STEPS, Step, Workflow
 T = TypeVar("T")
 
 Kind = Literal[
-    "worker", "instruction", "sampling", "prompt_style", "pin", "sees_previous", "sees_files", "gate",
-    "on_failure", "fallback",
+    "worker", "instruction", "sampling", "prompt_style", "pin", "sees_previous", "sees_files", "tools",
+    "gate", "on_failure", "fallback",
     "they_removed", "you_removed", "they_removed_read", "you_removed_read", "order", "final", "steps",
 ]  # fmt: skip
 """Why two edits conflict: both changed this of a step; one gave a step to the worker that the other made its
@@ -28,8 +28,8 @@ step or too many.
 """
 
 _FIELDS: tuple[Kind, ...] = (
-    "worker", "instruction", "sampling", "prompt_style", "pin", "sees_previous", "sees_files", "gate",
-    "on_failure",
+    "worker", "instruction", "sampling", "prompt_style", "pin", "sees_previous", "sees_files", "tools",
+    "gate", "on_failure",
 )  # fmt: skip
 
 _Origin = Literal["base", "mine", "theirs"]

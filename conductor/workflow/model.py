@@ -18,6 +18,7 @@ from conductor.values.messages import RequestStyle, Sampling, Value
 from conductor.values.output import Output
 from conductor.workflow.drawable import Drawable
 from conductor.workflow.on_failure import OnFailure
+from conductor.workflow.step_tools import pattern_problem
 
 if TYPE_CHECKING:
     # Loaded where a graph is looked at: who only lists sessions does not wait for it.
@@ -36,7 +37,8 @@ class Step(Value):
     """One piece of work. `access` holds 0-based positions of the earlier steps whose work it sees.
 
     `sees_previous`: it also sees all steps of the round before, where its run is a later round. `sees_files`:
-    it sees the files and images that are attached. `pin` is an
+    it sees the files and images that are attached. `tools` are those of its worker's that it may call, as
+    `step_tools` has them: None: all, (): none. `pin` is an
     output that stays the same whatever changes above the step; a pinned step is never called. `prompt_style`
     is how its request is laid out, None: as its worker's requests are. `gate`: a run waits before it calls
     the step, until a person continues it; a gate never changes what the step answers. `on_failure` is what is
@@ -50,6 +52,7 @@ class Step(Value):
     access: tuple[int, ...] = Field(default=(), description="0-based positions of earlier steps, ascending")
     sees_previous: bool = False
     sees_files: bool = Field(default=True, exclude_if=lambda sees: sees)
+    tools: tuple[str, ...] | None = Field(default=None, exclude_if=lambda tools: tools is None)
     sampling: Sampling = Sampling()
     prompt_style: RequestStyle | None = None
     pin: Output | None = None
@@ -102,7 +105,7 @@ class Workflow(Value, Drawable):
 
     @classmethod
     def of(cls, steps: Iterable[Step]) -> Self:
-        """The workflow of these steps; access lists are put in ascending order without repeats."""
+        """The workflow of these steps; access lists and tools are put in ascending order without repeats."""
         return cls(steps=tuple(_tidy(step) for step in steps))
 
     # -- shape ---------------------------------------------------------------------------------
@@ -292,6 +295,10 @@ class Workflow(Value, Drawable):
         """Let `step` see what is attached to the question, or not."""
         return self._replace(step, sees_files=sees)
 
+    def with_tools(self, step: int, tools: Iterable[str] | None) -> Workflow:
+        """Let `step` call just those of its worker's tools that these name; None: all of them."""
+        return self._replace(step, tools=None if tools is None else tuple(tools))
+
     def with_sampling(self, step: int, sampling: Sampling) -> Workflow:
         return self._replace(step, sampling=sampling)
 
@@ -412,6 +419,8 @@ def _step_problems(i: int, step: Step) -> Iterable[WorkflowError]:
         )
     if not step.worker:
         yield WorkflowError(f"{name} names no worker; choose one of the pool.", step=i)
+    if wrong := pattern_problem(step.tools or ()):
+        yield WorkflowError(f"{name} {wrong}", step=i)
     if step.on_failure is not None and step.on_failure.fallback == step.worker:
         yield WorkflowError(
             f"{name} has its own worker {step.worker!r} as its fallback; choose another one, or let it be "
@@ -432,4 +441,7 @@ def _step_problems(i: int, step: Step) -> Iterable[WorkflowError]:
 
 def _tidy(step: Step) -> Step:
     access = tuple(sorted(set(step.access)))
-    return step if access == step.access else step.model_copy(update={"access": access})
+    tools = None if step.tools is None else tuple(sorted(set(step.tools)))
+    if (access, tools) == (step.access, step.tools):
+        return step
+    return step.model_copy(update={"access": access, "tools": tools})

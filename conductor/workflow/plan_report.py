@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from conductor.values.messages import Value
 from conductor.values.output import WorkerKind
 from conductor.workflow.model import Workflow
@@ -19,6 +21,9 @@ Form = Literal["lists", "json", "names"]
 """How a plan is written: three Python lists, one JSON object with an object a step, or three lists whose
 model_id holds names instead of numbers.
 """
+
+ToolsOfWorkers = tuple[tuple[str, ...], ...]
+"""For each worker of a numbered pool what its steps may name as tools; empty: a plan names none."""
 
 Span = tuple[int, int]
 
@@ -36,8 +41,9 @@ class PromptMessage(Value):
 class PlanPrompt(Value):
     """What a Conductor was sent: the messages, and the form that its answer must have.
 
-    `workers` are the pool's names as the messages number them, from 0; `form` is how the plan is to be
-    written. `sent` is False where the Conductor is no model: the messages are those that one would have had.
+    `workers` are the pool's names as the messages number them, from 0, `tools` what these list of theirs;
+    `form` is how the plan is to be written. `sent` is False where the Conductor is no model: the messages are
+    those that one would have had.
     """
 
     messages: tuple[PromptMessage, ...]
@@ -45,6 +51,7 @@ class PlanPrompt(Value):
     max_steps: int
     round: int = 1
     form: Form = "lists"
+    tools: ToolsOfWorkers = Field(default=(), exclude_if=lambda tools: not tools)
     sent: bool = True
 
 

@@ -137,8 +137,8 @@ def _rewritten(came_from: Mapping[int, int], old_steps: int, new_steps: int) -> 
 
 def with_own_settings(old: Workflow, new: Workflow) -> Workflow:
     """`new` with what a Conductor's plan does not state, from `old`: sampling, layout of the prompt, sight
-    of the round before and of files, gate and rule for failures of each step that has its worker or its
-    instruction still, the pin where it has both.
+    of the round before and of files, tools where it names none, gate and rule for failures of each step that
+    has its worker or its instruction still, the pin where it has both.
     """
     came_from = {pair.new: old.steps[pair.old] for pair in plan_diff(old, new).pairs}
     return Workflow.of(_settled(step, came_from.get(at)) for at, step in enumerate(new.steps))
@@ -153,6 +153,7 @@ def _settled(step: Step, before: Step | None) -> Step:
         "prompt_style": before.prompt_style,
         "sees_previous": before.sees_previous,
         "sees_files": before.sees_files,
+        "tools": before.tools if step.tools is None else step.tools,
         "pin": before.pin if same else None,
         "gate": before.gate,
         "on_failure": before.on_failure and before.on_failure.of_worker(step.worker),

@@ -229,6 +229,7 @@ def _planned(bench: Workbench, run: ResponseRun, *, reasoning: str) -> Planned:
         query=session.query,
         workers=settings.workers or bench.pool.names,
         examples=example_instructions(),
+        tools=bench.pool.tools,
     )
     return Planned(
         session=run.session,

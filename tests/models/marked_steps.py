@@ -40,6 +40,7 @@ class Marked:
     reads: frozenset[int] = frozenset()
     sees_previous: bool = False
     sees_files: bool = True
+    tools: tuple[str, ...] | None = None
     sampling: Sampling = Sampling()
     prompt_style: str | None = None
     pin: Output | None = None
@@ -49,8 +50,8 @@ class Marked:
 
 Plan = tuple[Marked, ...]
 
-FIELDS = ("worker", "instruction", "sees_previous", "sees_files", "sampling", "prompt_style", "pin", "gate",
-          "on_failure")  # fmt: skip
+FIELDS = ("worker", "instruction", "sees_previous", "sees_files", "tools", "sampling", "prompt_style", "pin",
+          "gate", "on_failure")  # fmt: skip
 """All but the mark and the reads."""
 
 
@@ -101,6 +102,7 @@ SETTERS: Mapping[str, Callable[..., Workflow]] = {
     "access": Workflow.with_access,
     "sees_previous": Workflow.with_sight_of_previous,
     "sees_files": Workflow.with_sight_of_files,
+    "tools": Workflow.with_tools,
     "sampling": Workflow.with_sampling,
     "pin": Workflow.with_pin,
     "gate": Workflow.with_gate,
@@ -203,6 +205,8 @@ class Change:
                 return text_of(int(step.instruction.split()[1][1:]), self.fresh)
             case "sampling":
                 return Sampling(temperature=(None, 0.0, 0.5, 1.0)[self.mask % 4])
+            case "tools":
+                return (None, (), ("web",), ("files:read_*", "web"))[self.mask % 4]
             case "pin":
                 return PINNED.model_copy(update={"text": f"pin {self.fresh}"}) if self.mask % 4 else None
             case "on_failure":

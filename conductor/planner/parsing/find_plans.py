@@ -18,6 +18,7 @@ from conductor.planner.parsing.plan_forms import (
     LIST_NAMES,
     LOOSE_MARK,
     MARK,
+    TOOLS_MARK,
     Column,
     Draft,
     ListName,
@@ -42,6 +43,9 @@ _MOST_KEYS = 8
 
 _FENCE_DISTANCE = 200
 """How far a fence may be from the plan it wraps and still belong to its span."""
+
+_TOOLS_DISTANCE = 200
+"""How far behind the last list the bracket of a list of tools may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +183,27 @@ class _PlanSearch:
     def _group(self) -> None:
         """Make plans of the labelled lists found since the last plan."""
         for three in _triples(self._lists):
-            span, quoted = self._whole((min(x.span[0] for x in three), max(x.span[1] for x in three)))
-            repairs = dict.fromkeys(chain(*(part.repairs for part in three), quoted))
-            self._drafts.append(Draft(span, {part.name: part.column for part in three}, tuple(repairs)))
+            whole, tools, loose = self._tools_beside(three)
+            span, quoted = self._whole(whole)
+            repairs = dict.fromkeys(chain(*(part.repairs for part in three), loose, quoted))
+            columns = {part.name: part.column for part in three}
+            self._drafts.append(Draft(span, columns, tuple(repairs), tools))
         self._lists = []
+
+    def _tools_beside(self, three: Sequence[_Labelled]) -> tuple[Span, Column | None, tuple[Repair, ...]]:
+        """The span of three lists with the list of tools that is among them or right behind them; that list,
+        None without one; and its repairs.
+        """
+        start, end = min(part.span[0] for part in three), max(part.span[1] for part in three)
+        for mark in TOOLS_MARK.finditer(self._body, start, end + _TOOLS_DISTANCE):
+            if mark.start() >= end and self._body[end : mark.start()].strip():
+                break
+            if any(part.span[0] <= mark.start() < part.span[1] for part in three):
+                continue
+            reading = self._reader.read(mark.end())
+            column = Column(_inner(reading.literal) if reading.literal else (), reading.fault)
+            return (start, max(end, reading.span[1])), column, reading.repairs
+        return (start, end), None, ()
 
     # -- what wraps a plan -------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ RepairKind = typing.Literal[
     "json-steps", "quoted-plan", "typographic-quotes", "apostrophe", "raw-newline", "triple-quotes",
     "trailing-comma", "comment", "missing-bracket", "number-as-string", "bare-word", "worker-name",
     "bare-access", "repeated-access", "backslash", "other-marks", "json-text",
+    "other-tools",
 ]  # fmt: skip
 
 

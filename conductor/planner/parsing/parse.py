@@ -16,7 +16,15 @@ from conductor.planner.parsing.quoted_example import without_examples
 from conductor.planner.parsing.strict_form import strict_draft, without_repairs
 from conductor.planner.parsing.views import views
 from conductor.text.thoughts import TextPiece, read_thoughts
-from conductor.workflow.plan_report import Candidate, Dialect, Form, PlanProblem, PlanReport, Span
+from conductor.workflow.plan_report import (
+    Candidate,
+    Dialect,
+    Form,
+    PlanProblem,
+    PlanReport,
+    Span,
+    ToolsOfWorkers,
+)
 
 
 def parse(
@@ -27,6 +35,7 @@ def parse(
     max_steps: int = 5,
     round: int = 1,
     form: Form = "lists",
+    tools: ToolsOfWorkers = (),
     strict: bool = False,
     cut: bool = False,
 ) -> PlanReport:
@@ -34,13 +43,14 @@ def parse(
 
     `workers` are the pool's names in the order that the prompt numbered them. `round` counts from 1; three
     empty lists are legal from round 2 on. `form` is the form that the prompt required: both are read, and the
-    other one is a repair. `strict`: lists are read as the research code reads them, the first one behind each
-    label, and what would be a repair is a fault. `cut`: the completion ended at its token limit.
+    other one is a repair. `tools`: what a fourth list may name for a step; that list is ignored, which is a
+    repair, where there are none. `strict`: three lists are read as the research code reads them, the first
+    behind each label, and what would be a repair is a fault. `cut`: the completion ended at its token limit.
 
     Takes any text and raises nothing: the report names what is wrong, steps counted from 1 in messages.
     """
     body, blocks, thinking = _thinking(text)
-    rules = Rules(workers, dialect, max_steps, round, form)
+    rules = Rules(workers, dialect, max_steps, round, form, tools)
     drafts, candidates, incomplete = (
         _strict_plans(body, rules) if strict else _plans(body, [start for start, _ in blocks], rules)
     )

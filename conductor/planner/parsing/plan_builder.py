@@ -24,7 +24,8 @@ from conductor.planner.parsing.literals import (
 )
 from conductor.planner.parsing.plan_forms import LIST_NAMES, Draft, ListName
 from conductor.workflow.model import MAX_INSTRUCTION, MAX_STEPS, Step, Workflow, problems_of
-from conductor.workflow.plan_report import Candidate, Dialect, Form, PlanProblem
+from conductor.workflow.plan_report import Candidate, Dialect, Form, PlanProblem, ToolsOfWorkers
+from conductor.workflow.step_tools import unnamed
 
 _ABSENT = frozenset(("none", "null"))
 """Words, in any case, that mean that there is nothing."""
@@ -55,6 +56,7 @@ class Rules:
     max_steps: int
     round: int
     form: Form
+    tools: ToolsOfWorkers = ()
     loose: bool = False
 
 
@@ -74,6 +76,7 @@ class PlanBuilder:
         """The plan of the completion `text`, read and judged."""
         columns = [self._draft.columns[name] for name in LIST_NAMES]
         empty = not any(column.fault or column.entries for column in columns)
+        self._judge_tools()
         if empty and self._rules.round < 2:
             self._wrong(None, "The plan has no step; plan at least one (only a later round may have none).")
         self._judge_lists()
@@ -148,10 +151,43 @@ class PlanBuilder:
             worker=self._rules.workers[worker],
             access=access,
             sees_previous=everything and self._rules.round > 1,
+            tools=self._tools(i, worker),
         )
 
     def _has(self, name: ListName, i: int) -> bool:
         return i < len(self._draft.columns[name].entries)
+
+    # -- tools -------------------------------------------------------------------------------------
+
+    def _judge_tools(self) -> None:
+        column = self._draft.tools
+        if column is None:
+            return
+        if not self._rules.tools:
+            detail = "the tools of the steps were ignored: this Conductor is not asked to choose them"
+            self._repairs.append(repair("other-tools", detail, self._draft.span))
+        elif column.fault:
+            self._wrong(None, f"The list tools cannot be read: {column.fault}. Write it again.")
+        elif len(column.entries) > (steps := len(self._draft.columns["model_id"].entries)):
+            have = f"tools {len(column.entries)}, model_id {steps}"
+            self._wrong(None, f"The lists have different lengths ({have}); give each one entry a step.")
+
+    def _tools(self, i: int, worker: int) -> tuple[str, ...] | None:
+        """The tools that step `i` may call, None: all of its worker's."""
+        entries = self._draft.tools.entries if self._draft.tools and self._rules.tools else ()
+        entry = entries[i] if i < len(entries) else None
+        if entry is None or (isinstance(entry, Word) and entry.value.casefold() in _ABSENT):
+            return None
+        items = entry.items if isinstance(entry, Listing) else (entry,)
+        if isinstance(entry, Text):
+            self._repaired("other-tools", f"{short(entry)} was read as a list of one", entry)
+        own = self._rules.tools[worker]
+        for item in items:
+            if not isinstance(item, Text) or unnamed((item.value,), own):
+                may = f"some of {', '.join(own)}, [] for none or null for all" if own else "[] or null"
+                self._wrong(i, f"Step {i + 1} names the tools {short(item)}; its worker allows {may}.")
+                return None
+        return tuple(item.value for item in items if isinstance(item, Text))
 
     # -- a worker, an instruction ------------------------------------------------------------------
 

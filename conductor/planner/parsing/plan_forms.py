@@ -31,12 +31,15 @@ class Column:
 class Draft:
     """One complete plan as it is written. `by_step`: as one object a step, not as three lists.
 
-    `keys` are those of each object, `reasoning` is the text under that key of the plan's own object.
+    `tools` is the list that a plan may have
+    beside the three, None without it. `keys` are those of each object, `reasoning` is the text under that key
+    of the plan's own object.
     """
 
     span: Span
     columns: Mapping[ListName, Column]
     repairs: tuple[Repair, ...] = ()
+    tools: Column | None = None
     by_step: bool = False
     reasoning: str = ""
     keys: Sequence[Sequence[str]] = ()
@@ -61,6 +64,10 @@ _MARK = r"""
 """A brace that may open an object, or a label; `list` is the bracket of the list after it, if any."""
 _OBJECT = r"\{ (?=\s*(?:[\"'“‘]|\w+\s*:))"
 MARK = _mark(_OBJECT, "[=:]")
+TOOLS_MARK = re.compile(
+    r"^[ \t]*[*_`\"']{0,3}tools?(?:[ _-]?lists?)?[*_`\"']{0,3}[ \t]*[=:][ \t]*(?=\[)", re.I | re.M
+)
+"""The label of the list of tools: too common a word to be one anywhere but beside the other lists."""
 _SIGNS = (
     r":=|={2,3}|[=-]>|[→⇒]|:[ \t]*[a-z][\w\[\], .|]{0,40}= | [=:|>] | (?=[\[`] | \r?\n\s*(?:`{1,3}\s*)?\[)"
 )
@@ -103,6 +110,8 @@ _STEP_KEYS: Mapping[ListName, frozenset[str]] = {
     "access_list": frozenset(("access", "access list")),
 }
 
+_TOOLS_KEYS = frozenset(("tool", "tools", "tool list"))
+
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 _Fields = Mapping[str, tuple[str, Literal]]
@@ -125,6 +134,7 @@ def object_plan(table: ObjectLiteral, *, goes_on: bool = False) -> Draft | None:
     Of one that `goes_on`, lists may be missing, or all of them.
     """
     rows: Sequence[_Fields] = ()
+    tools: Column | None = None
     fields = _fields(table)
     steps, reasoning = (_value(fields, {key}) for key in ("steps", "reasoning"))
     named = {name: field for name in LIST_NAMES if (field := _field(fields, _KEYS[name]))}
@@ -133,6 +143,8 @@ def object_plan(table: ObjectLiteral, *, goes_on: bool = False) -> Draft | None:
     if isinstance(steps, Listing) and all(isinstance(step, ObjectLiteral) for step in steps.items):
         rows = [_fields(step) for step in steps.items if isinstance(step, ObjectLiteral)]
         columns = {name: Column(tuple(_value(row, _STEP_KEYS[name]) for row in rows)) for name in LIST_NAMES}
+        if any(not _TOOLS_KEYS.isdisjoint(row) for row in rows):
+            tools = Column(tuple(_value(row, _TOOLS_KEYS) for row in rows))
         detail = "the steps of a JSON object were read as the three lists"
         repairs = [repair("json-steps", detail, table.span)]
         by_step = True
@@ -145,12 +157,14 @@ def object_plan(table: ObjectLiteral, *, goes_on: bool = False) -> Draft | None:
             for name, (key, value) in named.items()
             if key != name
         ]
+        if (listed := _value(fields, _TOOLS_KEYS)) is not None:
+            tools = _column(listed)
         by_step = False
     else:
         return None
     text = reasoning.value.strip() if isinstance(reasoning, Text) else ""
     keys = [[written for written, _ in row.values()] for row in rows]
-    return Draft(table.span, columns, tuple(repairs), by_step, text, keys)
+    return Draft(table.span, columns, tuple(repairs), tools, by_step, text, keys)
 
 
 def _column(value: Literal) -> Column:

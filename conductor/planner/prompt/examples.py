@@ -12,7 +12,7 @@ from textwrap import shorten
 from typing import assert_never
 
 from conductor.planner.conductor import SolvedExample
-from conductor.planner.format import Entry, write_steps
+from conductor.planner.format import Entry, Tools, write_steps
 from conductor.workflow.plan_report import Dialect, Form
 
 _MOST_ATTEMPTS = 3
@@ -21,11 +21,14 @@ _LONGEST_QUESTION = 600
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How a plan is to be written down; `room_to_think` requests some reasoning before it."""
+    """How a plan is to be written down; `room_to_think` requests some reasoning before it, `tools` those of
+    each step.
+    """
 
     dialect: Dialect
     form: Form
     room_to_think: bool
+    tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class ExampleStep:
     instruction: str
     sees: tuple[int, ...] = ()
     general: bool = False
+    tools: Tools = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,9 @@ def solved_examples(
             question=shorten(each.question, _LONGEST_QUESTION, placeholder=" …"),
             why="Of a plan of this shape the answer was right.",
             steps=tuple(
-                ExampleStep(workers.index(step.worker), step.instruction, step.access, general=True)
+                ExampleStep(
+                    workers.index(step.worker), step.instruction, step.access, general=True, tools=step.tools
+                )
                 for step in each.workflow.steps
             ),
         )
@@ -233,7 +239,12 @@ def written(example: Example, writing: Writing) -> str:
         (step.worker, step.instruction, _access(example.steps, at, writing.dialect))
         for at, step in enumerate(example.steps)
     ]
-    return write_steps(steps, form=writing.form, reasoning=example.why if writing.room_to_think else "")
+    return write_steps(
+        steps,
+        form=writing.form,
+        reasoning=example.why if writing.room_to_think else "",
+        tools=[step.tools for step in example.steps] if writing.tools else None,
+    )
 
 
 def _access(steps: Sequence[ExampleStep], at: int, dialect: Dialect) -> Entry:

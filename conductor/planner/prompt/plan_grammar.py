@@ -6,7 +6,8 @@ the entries of each step to its place, which JSON Schema cannot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 
 from conductor.workflow.plan_report import Dialect
 
@@ -16,6 +17,8 @@ letter ::= [^"\\\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3
 """Words of a text in quotes; no other escape is needed, and a blank alone is no word."""
 
 _NOTHING = '""'
+_TOOLS_KEY = ', \\"tools\\": " ("null" | "[" (tool (", " tool)*)? "]") "}'
+"""What may be called: all, nothing or some tools."""
 
 
 def plan_grammar(
@@ -26,12 +29,13 @@ def plan_grammar(
     later_round: bool,
     words: int,
     thinking_words: int,
+    tools: Sequence[str] = (),
 ) -> str:
     """The grammar of a JSON object with an object for each step, as the schema of plans describes it.
 
     An entry of step k (from 0) names steps before k alone, each at most once, in order. `words` bounds an
     instruction, `thinking_words` the reasoning; 0: the object has none. In a `later_round` "all" may also be
-    the first step's, and no step at all keeps the answer.
+    the first step's, and no step at all keeps the answer. Without `tools` a step has no such key.
     """
     steps = "".join(f'(", " step{at} ' for at in range(1, max_steps)).rstrip() + ")?" * (max_steps - 1)
     plan = f"step0 {steps}".strip()
@@ -44,9 +48,13 @@ def plan_grammar(
     for at in range(max_steps):
         rules.append(
             f'step{at} ::= "{{\\"instruction\\": \\"" instruction "\\", \\"model_id\\": " worker '
-            f'", \\"access\\": [" access{at} "]}}"'
+            f'", \\"access\\": [" access{at} "]{_TOOLS_KEY if tools else "}"}"'
         )
         rules += _access(at, dialect, later_round=later_round)
+    if tools:
+        rules.append(
+            "tool ::= " + " | ".join(json.dumps(json.dumps(tool, ensure_ascii=False)) for tool in tools)
+        )
     return "\n".join((*rules, _TEXT))
 
 

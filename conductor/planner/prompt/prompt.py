@@ -16,6 +16,7 @@ from conductor.planner.prompt.sentences import (
     CHANGE_ASKED,
     CHANGE_HOW,
     THRIFT,
+    TOOLS,
     access_words,
     form_words,
     images_note,
@@ -30,6 +31,7 @@ from conductor.workers.wording.wording import OURS, Wording
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, Form, PlanProblem
+from conductor.workflow.step_tools import tools_words
 
 MAX_REPEATED = 20_000
 """Characters of a rejected completion that are shown again, from its end, where the plan is."""
@@ -88,7 +90,7 @@ def plan_messages(
     where they are not ours. The last message may be the assistant's, which is to be continued. The same
     request always gives the same messages.
     """
-    writing = Writing(dialect, form, room_to_think)
+    writing = Writing(dialect, form, room_to_think, tools=bool(request.tools_for(style)))
     if style == "research":
         messages = research_messages(request, writing, wording or OURS)
     else:
@@ -136,7 +138,7 @@ def _parts(request: PlanRequest, writing: Writing) -> Iterator[Part]:
     if tools := tools_note(request, noun="worker"):
         yield Part("frame", f"{tools}\n\n")
     if request.change is not None:
-        yield from _change(request.change, code)
+        yield from _change(request.change, code, writing)
         return
     if request.previous is None:
         yield Part("frame", "Write the workflow for this question.")
@@ -167,11 +169,11 @@ def _round_before(request: PlanRequest, previous: Workflow, code: str) -> Iterat
     yield Part("frame", "The answer so far is the response of the last step that has one.\n")
 
 
-def _change(change: ChangeRequest, code: str) -> Iterator[Part]:
+def _change(change: ChangeRequest, code: str, writing: Writing) -> Iterator[Part]:
     """The plan as it is, and what is to be changed in it."""
     yield Part("frame", "There is a workflow for this question. Its steps are material as well:\n\n")
     for at, step in enumerate(change.workflow.steps):
-        yield from _opened(step, at, code)
+        yield from _opened(step, at, code, tools=step.tools if writing.tools else None)
         yield Part("frame", f"</step-{code}>\n\n")
     only = "Of all that stands between tags only this is for you:"
     yield Part("frame", f"{CHANGE_ASKED} {only}\n\n<change-{code}>\n")
@@ -179,15 +181,21 @@ def _change(change: ChangeRequest, code: str) -> Iterator[Part]:
     yield Part("frame", f"\n</change-{code}>\n\n{CHANGE_HOW}")
 
 
-def _opened(step: Step, at: int, code: str, *, round: int | None = None) -> Iterator[Part]:
+def _opened(
+    step: Step, at: int, code: str, *, round: int | None = None, tools: Sequence[str] | None = None
+) -> Iterator[Part]:
     """The tag of a step, which is left open, and its instruction."""
     seen = [*map(str, step.access), *(["the round before"] if step.sees_previous else [])]
     sees = ", ".join(seen) or "nothing"
-    name = one_line(step.worker).replace("&", "&amp;").replace('"', "&quot;")
-    opening = f'<step-{code} number="{at}" worker="{name}" sees="{sees}">'
+    own = "" if tools is None else f' tools="{_attribute(tools_words(tools))}"'
+    opening = f'<step-{code} number="{at}" worker="{_attribute(step.worker)}" sees="{sees}"{own}>'
     yield Part("frame", f"{opening}\n<subtask-{code}>\n")
     yield Part("subtask", step.instruction, at, step.worker, round)
     yield Part("frame", f"\n</subtask-{code}>\n")
+
+
+def _attribute(text: str) -> str:
+    return one_line(text).replace("&", "&amp;").replace('"', "&quot;")
 
 
 def _code(request: PlanRequest) -> str:
@@ -214,10 +222,10 @@ def _layout_messages(request: PlanRequest, writing: Writing) -> tuple[Message, .
     )
     system = _SYSTEM.format(
         most=request.max_steps,
-        pool="\n".join(_pool_lines(request)),
+        pool="\n".join(_pool_lines(request, writing)),
         how=one_line(request.instruction) or HOW_TO_PLAN,
         thrift=f" {THRIFT}" if request.economical else "",
-        access=access_words(request, writing, noun="worker"),
+        access="\n\n".join(_entries_words(request, writing)),
         form=form_words(writing, noun="worker", thinks_freely=False),
         examples="\n\n".join(
             f"Question: {one_line(each.question)}\n{written(each, writing)}" for each in texts
@@ -229,9 +237,17 @@ def _layout_messages(request: PlanRequest, writing: Writing) -> tuple[Message, .
     )
 
 
-def _pool_lines(request: PlanRequest) -> Iterator[str]:
-    """A line a worker: its number, its name and what it is good at; its price where that counts."""
+def _entries_words(request: PlanRequest, writing: Writing) -> Iterator[str]:
+    """What may stand in a step's access list, and in its tools where it has those."""
+    yield access_words(request, writing, noun="worker")
+    if writing.tools:
+        yield TOOLS.format(noun="worker")
+
+
+def _pool_lines(request: PlanRequest, writing: Writing) -> Iterator[str]:
+    """A line a worker: its number, its name, what it is good at, its tools; its price where that counts."""
     for number, card in enumerate(request.workers):
         price = price_words(card) if request.economical else ""
         strengths = one_line(card.strengths)
-        yield f"Worker {number}: {one_line(card.name)}{f' - {strengths}' if strengths else ''}{price}"
+        tools = f" (tools: {one_line(', '.join(card.tools))})" if writing.tools and card.tools else ""
+        yield f"Worker {number}: {one_line(card.name)}{f' - {strengths}' if strengths else ''}{tools}{price}"

@@ -97,28 +97,49 @@ def form_words(writing: Writing, *, noun: str, thinks_freely: bool) -> str:
             if writing.room_to_think
             else ""
         )
+        last = _JSON_ACCESS_AND_TOOLS if writing.tools else _JSON_ACCESS
         return (
             f'Answer with one JSON object and nothing else.{first} The key "steps" holds an object for each '
             'step, in order, with the keys "instruction" (a text), "model_id" (the number of its '
-            f'{noun}) and "access" (its access list).'
+            f"{noun}){last}."
         )
     before = (
         f"First think{'' if thinks_freely else _BRIEFLY}: what the question needs, who is good at it, and "
-        f"who has to see what.{'' if thinks_freely else _SHORT} Then end with three Python lists"
+        f"who has to see what.{'' if thinks_freely else _SHORT} Then end with {_count(writing)} lists"
         if writing.room_to_think
-        else "Answer with three Python lists and nothing else"
+        else f"Answer with {_count(writing)} lists and nothing else"
     )
+    more, count = (_LISTED_TOOLS, "four") if writing.tools else ("", "three")
     return (
         f"{before}, each on a line of its own and with one entry a step: model_id has the {noun}s' numbers, "
-        "subtasks the instructions in double quotes, access_list the access lists. All three have the same "
-        f"length. An instruction has at most {MAX_INSTRUCTION_WORDS} words; inside it write "
+        f"subtasks the instructions in double quotes, access_list the access lists{more}. All {count} have "
+        f"the same length. An instruction has at most {MAX_INSTRUCTION_WORDS} words; inside it write "
         '\\" for a quotation mark and \\n for a line break. Put no Markdown around the lists.'
     )
 
 
+_JSON_ACCESS = ' and "access" (its access list)'
+_JSON_ACCESS_AND_TOOLS = ', "access" (its access list) and "tools" (what it may call)'
+_LISTED_TOOLS = ", tools what each step may call"
+
+
+def _count(writing: Writing) -> str:
+    return "four" if writing.tools else "three Python"
+
+
+TOOLS = (
+    "Some {noun}s have tools, which stand behind them in the pool. An entry of tools is null, which lets the "
+    "step call all tools of its {noun}, [], which lets it call none, or a list of some of them, written as "
+    "they stand there. Give [] to a step that should only think, and let the instruction of one that needs a "
+    "tool state what to look up or to do."
+)
+"""What a step's tools are."""
+
+
 def keep_answer(writing: Writing, *, between: str) -> str:
     """How a later round returns the answer: a sentence and, behind `between`, the example."""
-    how = "three empty lists" if writing.form == "lists" else "an empty list of steps"
+    lists = "four empty lists" if writing.tools else "three empty lists"
+    how = lists if writing.form == "lists" else "an empty list of steps"
     sentence = f"Where it serves the user well, return it as it is, by {how}:"
     return f"{sentence}{between}{written(NO_PLAN, writing)}"
 

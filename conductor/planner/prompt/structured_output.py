@@ -6,6 +6,8 @@ to what all of vLLM's backends take: no look-around, no back-references, no anch
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -52,7 +54,7 @@ class PlanBounds:
 
     `room_to_think` lets reasoning go first. `max_instruction` bounds an instruction, in words for an
     expression and in characters for a schema, for models that would never end one; None is a wide bound, or
-    none.
+    none. `tools` are the tools that a step may name; without any, a plan has no such list.
     """
 
     workers: int
@@ -61,6 +63,7 @@ class PlanBounds:
     round: int = 1
     room_to_think: bool = False
     max_instruction: int | None = None
+    tools: tuple[str, ...] = ()
 
     def parameters(self, constraint: Constraint) -> Mapping[str, Any]:
         """The parameters of a request's body that hold its answer to a plan; none for free text."""
@@ -89,11 +92,11 @@ class PlanBounds:
         plans = [
             rf"model_id = \[{', '.join([_number(range(self.workers))] * steps)}\]\n"
             rf"subtasks = \[{', '.join([instruction] * steps)}\]\n"
-            rf"access_list = \[{', '.join(map(self._access, range(steps)))}\]"
+            rf"access_list = \[{', '.join(map(self._access, range(steps)))}\]{self._tools_list(steps)}"
             for steps in range(1, self.max_steps + 1)
         ]
         if self.round > 1:
-            plans.append(_EMPTY)
+            plans.append(_EMPTY + self._tools_list(0))
         line = rf"{_THOUGHT}*(?: {_THOUGHT}*){{0,{MAX_THINKING_WORDS - 1}}}\n"
         thinking = f"(?:{line}){{0,{MAX_THINKING_LINES}}}" if self.room_to_think else ""
         return f"{thinking}(?:{'|'.join(plans)})"
@@ -107,6 +110,14 @@ class PlanBounds:
             return _listed(_repeated(_number(range(self.workers)), at_most=step))
         return _listed(*_ascending(step), everything if self.dialect == "any" else "")
 
+    def _tools_list(self, steps: int) -> str:
+        """The line of the steps' tools, which a plan has where a step may name some."""
+        if not self.tools:
+            return ""
+        name = f"(?:{'|'.join(map(_literally, self.tools))})"
+        entry = rf"(?:null|\[(?:{name}(?:, {name})*)?\])"
+        return rf"\ntools = \[{', '.join([entry] * steps)}\]"
+
     # -- a grammar ---------------------------------------------------------------------------------
 
     def grammar(self) -> str:
@@ -118,6 +129,7 @@ class PlanBounds:
             later_round=self.round > 1,
             words=self.max_instruction or MAX_INSTRUCTION_WORDS,
             thinking_words=MAX_THINKING_WORDS if self.room_to_think else 0,
+            tools=self.tools,
         )
 
     # -- a JSON Schema -----------------------------------------------------------------------------
@@ -138,11 +150,18 @@ class PlanBounds:
             instruction=instruction,
             model_id={"type": "integer", "enum": list(range(self.workers))},
             access=self._access_schema(),
+            **self._tools_schema(),
         )
         least = 0 if self.round > 1 else 1
         steps = {"type": "array", "items": step, "minItems": least, "maxItems": self.max_steps}
         reasoning = {"reasoning": {"type": "string"}} if self.room_to_think else {}
         return _object(**reasoning, steps=steps)
+
+    def _tools_schema(self) -> dict[str, Any]:
+        if not self.tools:
+            return {}
+        listed = {"type": "array", "items": {"type": "string", "enum": [*self.tools]}}
+        return {"tools": {"anyOf": [{"type": "null"}, listed]}}
 
     def _access_schema(self) -> dict[str, Any]:
         """The entries that any step may have."""
@@ -157,6 +176,11 @@ class PlanBounds:
             return {"type": "array", "items": {"type": "integer"}, "maxItems": 0}
         most = 1 if self.dialect == "binary" else max(earlier, 1)
         return {"type": "array", "items": kinds[0] if len(kinds) == 1 else {"anyOf": kinds}, "maxItems": most}
+
+
+def _literally(text: str) -> str:
+    """An expression of just this text in quotes."""
+    return re.sub(r"([\\.*+?()\[\]{}|^$])", r"\\\1", json.dumps(text, ensure_ascii=False))
 
 
 def _number(numbers: range) -> str:

@@ -34,7 +34,7 @@ from conductor.workers.protocol import Worker, WorkerCard
 from conductor.workers.tools.connections import ToolConnections
 from conductor.workers.tools.recorded_results import RecordedResults
 from conductor.workers.tools.tool_server import ToolServer
-from conductor.workers.tools.tool_worker import ToolWorker, each_tool_worker
+from conductor.workers.tools.tool_worker import ToolWorker, each_worker
 from conductor.workflow.model import Workflow
 
 HERE = Path()
@@ -102,6 +102,11 @@ class Pool:
     def embedding_client(self) -> EmbeddingClient | None:
         return None if self.embeddings is None else self.embeddings.build()
 
+    @cached_property
+    def tools(self) -> Mapping[str, tuple[str, ...]]:
+        """What each worker that may call tools has of them, as the pool file names them."""
+        return {name: card.tools for name, card in self.cards.items() if card.tools}
+
     @property
     def tool_servers(self) -> tuple[ToolServer, ...]:
         """The servers of the tools that its workers may call."""
@@ -168,7 +173,11 @@ class Pool:
     def _changed(self, change: Callable[[ToolWorker], ToolWorker]) -> Pool:
         if not self.tool_servers:
             return self
-        return replace(self, workers=tuple(each_tool_worker(worker, change) for worker in self.workers))
+
+        def changed(own: Worker) -> Worker:
+            return change(own) if isinstance(own, ToolWorker) else own
+
+        return replace(self, workers=tuple(each_worker(worker, changed) for worker in self.workers))
 
     def __getitem__(self, name: str) -> Worker:
         """The worker of that name. Raises `PoolError` when there is none."""

@@ -29,6 +29,7 @@ from conductor.values.messages import (
 from conductor.values.tool_turn import ToolTurn
 from conductor.workers.pool.fallback import FallbackWorker, limited
 from conductor.workers.protocol import (
+    RunsWorkflows,
     StreamItem,
     ToolsCalled,
     ToolsContinued,
@@ -55,9 +56,10 @@ _NOTHING = Delta("")
 @dataclass(frozen=True)
 class ToolWorker:
     """`worker` with the tools that `patterns` name (see `allowed`) of these `servers`, as far as
-    `permissions` let it. Calls that `recorded` has are answered from there. Before a tool acts it awaits
-    `stored`, which returns once all that was yielded so far is durable. It goes on from `turn`, if there is
-    one, with what a person decided of its calls, by their positions.
+    `permissions` let it. `within`: of all these only those that a step names; each name has to fit one where
+    the worker is the step's `own`. Calls that `recorded` has are answered from there. Before a tool acts it
+    awaits `stored`, which returns once all that was yielded so far is durable. It goes on from `turn`, if
+    there is one, with what a person decided of its calls, by their positions.
     """
 
     worker: Worker
@@ -65,6 +67,8 @@ class ToolWorker:
     patterns: tuple[str, ...]
     permissions: Permissions = Permissions()
     rounds: int = ROUNDS
+    within: tuple[str, ...] | None = None
+    own: bool = True
     connections: ToolConnections = field(default_factory=connections)
     recorded: RecordedResults | None = None
     stored: Callable[[], Awaitable[None]] | None = None
@@ -134,6 +138,8 @@ class ToolWorker:
 
     async def _tools(self) -> Mapping[str, ServedTool]:
         """By the name that the model is offered. Raises `WorkerError` where a pattern gives none."""
+        if self.within == ():
+            return {}
         try:
             lists = [await self.connections.tools(server) for server in self.servers]
         except ToolError as error:
@@ -144,6 +150,11 @@ class ToolWorker:
             if not allowed([pattern], usable):
                 raise WorkerError(self._missing(pattern, served), used=NOTHING_USED)
         tools = allowed(self.patterns, usable)
+        if self.within is not None:
+            others, tools = tools, allowed(self.within, tools)
+            for pattern in self.within if self.own else ():
+                if not allowed([pattern], tools):
+                    raise WorkerError(_not_its_own(pattern, self.worker.card.name, others), used=NOTHING_USED)
         if len(tools) > MAX_TOOLS:
             raise WorkerError(
                 f"{self.worker.card.name} has {len(tools)} tools, and a model takes {MAX_TOOLS}; name "
@@ -228,14 +239,20 @@ class ToolWorker:
 
 def without_tools(worker: Worker) -> Worker:
     """The worker, and its fallbacks, that answer by themselves."""
-    return each_tool_worker(worker, lambda own: own.worker)
+
+    def alone(own: Worker) -> Worker:
+        if isinstance(own, RunsWorkflows):
+            return own.without_tools()
+        return own.worker if isinstance(own, ToolWorker) else own
+
+    return each_worker(worker, alone)
 
 
-def each_tool_worker(worker: Worker, change: Callable[[ToolWorker], Worker]) -> Worker:
-    """The worker, and its fallbacks, with `change` made of each that has tools."""
+def each_worker(worker: Worker, change: Callable[[Worker], Worker]) -> Worker:
+    """The worker, and its fallbacks, with `change` made of each."""
     if isinstance(worker, FallbackWorker):
-        return FallbackWorker(each_tool_worker(worker.first, change), each_tool_worker(worker.second, change))
-    return change(worker) if isinstance(worker, ToolWorker) else worker
+        return FallbackWorker(each_worker(worker.first, change), each_worker(worker.second, change))
+    return change(worker)
 
 
 def going_on(
@@ -248,6 +265,32 @@ def going_on(
         if isinstance(worker, ToolWorker) and worker.card.name == turn.worker:
             return replace(worker, turn=turn, decisions=decisions)
     return None
+
+
+def with_step_tools(worker: Worker, tools: tuple[str, ...] | None, *, own: bool = True) -> Worker:
+    """The worker, and its fallbacks, with those of their tools that a step names; None: with all.
+
+    Raises `WorkerError` where a step's `own` worker has no tools, and the step names some. Of others, which
+    answer in its place, each has those that it has.
+    """
+    if tools is None:
+        return worker
+    if isinstance(worker, FallbackWorker):
+        first = with_step_tools(worker.first, tools, own=own)
+        return FallbackWorker(first, with_step_tools(worker.second, tools, own=False))
+    if isinstance(worker, ToolWorker):
+        return replace(worker, within=tools, own=own)
+    if tools and own:
+        raise WorkerError(_not_its_own(tools[0], worker.card.name, ()), used=NOTHING_USED)
+    return without_tools(worker)
+
+
+def _not_its_own(pattern: str, worker: str, others: Sequence[ServedTool]) -> str:
+    there = ", ".join(f"{tool.server}:{tool.name}" for tool in others) or "none"
+    return (
+        f"The step names the tools {pattern!r}, and {worker} may call {there[:300]}; change the step's "
+        "tools, or its worker."
+    )
 
 
 class _Answer:

@@ -58,6 +58,7 @@ class Subject:
     workers: Sequence[str] | None
     changed_pins: Collection[int] = ()
     examples: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def sees_nothing(self, step: int) -> bool:
         """Whether a step reads no other one, of this round or the one before."""

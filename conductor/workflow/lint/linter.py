@@ -10,6 +10,7 @@ from conductor.workflow.lint.copied_example import copied_example
 from conductor.workflow.lint.finding import Finding, Fix, Subject
 from conductor.workflow.lint.leaked_output import leaked_output
 from conductor.workflow.lint.mentions import checks_own_work, speaks_of_unseen
+from conductor.workflow.lint.missing_tools import lacks_a_tool, tool_of_another
 from conductor.workflow.lint.structure import (
     blind_final_step,
     pinned_before,
@@ -41,6 +42,10 @@ _RULES: Mapping[str, tuple[Callable[[Subject], Iterator[Finding]], str]] = {
     "pinned-before": (
         pinned_before, "No pinned output answers other inputs than those that its step has now."
     ),
+    "tool-of-another": (tool_of_another, "No step names a tool that its worker does not have."),
+    "lacks-a-tool": (
+        lacks_a_tool, "Every step that is to search or to act has a tool for it, if the pool has one."
+    ),
 }  # fmt: skip
 
 RULES: Mapping[str, str] = {rule: sentence for rule, (_, sentence) in _RULES.items()}
@@ -57,6 +62,7 @@ def check(
     workers: Sequence[str] | None = None,
     changed_pins: Collection[int] = (),
     examples: Mapping[str, str] | None = None,
+    tools: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Finding, ...]:
     """What may be wrong, the whole workflow's findings first, then step by step. Never a reason not to run.
 
@@ -64,10 +70,13 @@ def check(
     `later_round`: steps may see the round before. `query` is the question, whose words every step may repeat.
     `workers` are the pool's names, to give a step to another one; None: only the workflow's are known.
     `changed_pins` are pinned steps (0-based) whose inputs differ now from those that their output answers.
-    `examples` are the instructions of the planning prompt's examples with their questions.
+    `examples` are the instructions of the planning prompt's examples with their questions, `tools` those of
+    each worker of the pool that has some.
     """
     by_step, others = outputs or {}, examples or {}
-    subject = Subject(workflow, max_steps, by_step, later_round, query, workers, changed_pins, others)
+    subject = Subject(
+        workflow, max_steps, by_step, later_round, query, workers, changed_pins, others, tools or {}
+    )
     findings = [finding for find, _ in _RULES.values() for finding in find(subject)]
     by_cause = _one_for_a_cause(subject, findings)
     return tuple(sorted(by_cause, key=lambda finding: -1 if finding.step is None else finding.step))

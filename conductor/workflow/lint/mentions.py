@@ -104,6 +104,11 @@ def mentions(instruction: str) -> tuple[Mention, ...]:
     return (*_numbered(text), *_earlier(text))
 
 
+def sentences(instruction: str) -> tuple[str, ...]:
+    """Those of an instruction, at its beginning, without what it quotes."""
+    return tuple(_SENTENCE.findall(_QUOTED.sub(" ", instruction[:_EDGE])))
+
+
 def _numbered(text: str) -> Iterator[Mention]:
     for match in _OF_STEP.finditer(text):
         before = text[max(0, match.start() - 45) : match.start()]

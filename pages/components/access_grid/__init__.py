@@ -25,9 +25,10 @@ _grid = component(
 class GridData(TypedDict):
     """What is shown: a row a step and reader; the columns are the same steps, as what may be read.
 
-    A row is {"name", "worker", "mark", "reads", "before", "files", "written", "means", "edited"}: `mark` is
-    its worker's, `reads` are 0-based, `before` is whether it sees the round before, `files` whether it sees
-    what is attached; there is a column for each where the grid's `before` and `files`. `locked` is why
+    A row is {"name", "worker", "mark", "reads", "before", "files", "tools", "has", "written", "means",
+    "edited"}: `mark` is its worker's, `reads` are 0-based, `before` is whether it sees the round before,
+    `files` whether it sees what is attached, `tools` what it names of its worker's, which are `has`; there is
+    a column for each where the grid's `before`, `files` and `tools`. `locked` is why
     nothing can be changed, or None. `selected` counts only where `selected_at` is the "at" of the last
     choice that was sent; `answered` is the "at" of the last request that was handled.
     """
@@ -35,6 +36,7 @@ class GridData(TypedDict):
     rows: Sequence[Mapping[str, Any]]
     before: bool
     files: bool
+    tools: bool
     locked: str | None
     selected: int | None
     selected_at: int | None

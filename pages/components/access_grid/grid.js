@@ -7,11 +7,14 @@
 
 import { drawing, element, icon, mounted, workerMark } from "../streamlit_patches/shared.js";
 
-// What a step may see besides earlier steps, by the number that stands for it.
+// What a step may see or call besides earlier steps, by the number that stands for it.
+const TOOLS = -3;
 const BESIDES = {
   [-1]: { flag: "before", head: "Before", seen: "the previous round", title: "The previous round: all of its steps" },
   [-2]: { flag: "files", head: "Files", seen: "the attached files", title: "The files and images attached to the question" },
+  [TOOLS]: { flag: "tools", head: "Tools", seen: "its worker’s tools", title: "The tools of each step’s worker" },
 };
+const DOES = { [TOOLS]: ["calls", "no longer calls"] };
 const RESTS = 180;                                          // milliseconds until the focused row is selected
 const LOOKS = 60, PATIENCE = 5000;                          // milliseconds between looks, and until a wish is given up
 const TICK = "M4 12.5 9.5 18 20 6.5";
@@ -48,7 +51,7 @@ class AccessGrid {
   update(component) {
     this.component = component;
     const { rows, locked, selected, selected_at, answered } = this.data = component.data;
-    const besides = [-2, -1].filter((read) => this.data[BESIDES[read].flag]);
+    const besides = [TOOLS, -2, -1].filter((read) => this.data[BESIDES[read].flag]);
     if (this.request?.at === answered) this.settle();
     const shape = `${rows.length} ${besides}`;
     if (shape !== this.shape) this.build(rows.length, besides);
@@ -83,7 +86,7 @@ class AccessGrid {
     const parts = [element("div", "title"), element("div", "how")];
     const name = element("div", { class: "name", role: "rowheader" }, ...parts);
     const boxes = this.columns.map((read) => {
-      const seen = BESIDES[read] ? `see ${BESIDES[read].seen}` : `read step ${read + 1}`;
+      const seen = BESIDES[read] ? `${read === TOOLS ? "call" : "see"} ${BESIDES[read].seen}` : `read step ${read + 1}`;
       const label = `Step ${reader + 1} may ${seen}`;
       const box = element("div", { class: "box", role: "checkbox", "aria-label": label }, icon(TICK));
       box.classList.toggle("never", read >= reader);
@@ -125,18 +128,26 @@ class AccessGrid {
   paintBox(box, row) {
     const reason = this.reason(box);
     const wished = this.wishes.get(keyOf(box));
-    box.setAttribute("aria-checked", String(wished ?? this.granted(box, row)));
+    box.setAttribute("aria-checked", String(wished ?? this.allowed(box, row)));
     box.toggleAttribute("aria-busy", false);
     if (wished !== undefined) box.setAttribute("aria-busy", "true");
     if (reason === null) box.removeAttribute("aria-disabled");
     else box.setAttribute("aria-disabled", "true");
-    box.title = reason ?? box.getAttribute("aria-label");
+    if (box.read === TOOLS) box.classList.toggle("never", !row.has.length && !row.tools?.length);
+    const named = box.read === TOOLS ? (row.tools ?? row.has).join(", ") : "";
+    box.title = reason ?? `${box.getAttribute("aria-label")}${named && `: ${named}`}`;
   }
 
-  granted(box, row) { return BESIDES[box.read] ? row[BESIDES[box.read].flag] : row.reads.includes(box.read); }
+  // "mixed": some of its worker's tools.
+  allowed(box, row) {
+    if (box.read === TOOLS) return row.tools ? row.tools.length > 0 && "mixed" : row.has.length > 0;
+    return BESIDES[box.read] ? row[BESIDES[box.read].flag] : row.reads.includes(box.read);
+  }
 
   // Why a cell cannot be changed; null where it can.
   reason({ reader, read }) {
+    const { has, tools } = this.data.rows[reader];
+    if (read === TOOLS && !has.length && !tools?.length) return `The worker of step ${reader + 1} has no tools`;
     if (read === reader) return `Step ${reader + 1} cannot read itself`;
     if (read > reader) return `Step ${reader + 1} comes before step ${read + 1} and cannot read it`;
     return this.data.locked;
@@ -241,7 +252,8 @@ class AccessGrid {
     this.wishes.set(keyOf(box), sees);
     this.paintBox(box, this.data.rows[box.reader]);
     const seen = BESIDES[box.read]?.seen ?? `step ${box.read + 1}`;
-    this.announce(`Step ${box.reader + 1} ${sees ? "reads" : "no longer reads"} ${seen}`);
+    const [does, not] = DOES[box.read] ?? ["reads", "no longer reads"];
+    this.announce(`Step ${box.reader + 1} ${sees ? does : not} ${seen}`);
     this.send();
   }
 

@@ -6,7 +6,7 @@ Every edit is one new revision with a note. Draws nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from conductor.errors import ConductorError, UnknownId, WorkflowError
 from conductor.values.output import HandEdit, Output
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
+from conductor.workflow.step_tools import tools_words
 from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState
@@ -154,6 +155,13 @@ class Editor:
             return workflow if previous is None else workflow.with_sight_of_previous(step, previous)
 
         self.commit(edited, f"Step {step + 1}: access")
+
+    def tools(self, step: int, tools: Collection[str] | None) -> EditEnd:
+        """Let a step call just these tools of its worker; None: all of them."""
+        return self.commit(
+            lambda: self.workflow.with_tools(step, tools),
+            f"Step {step + 1}: {tools_words(None if tools is None else sorted(tools))}",
+        )
 
     def pin(self, step: int, output: Output | None) -> EditEnd:
         """Let an output of a step stand whatever changes above it, or let it go."""

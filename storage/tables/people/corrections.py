@@ -140,7 +140,7 @@ def _later(change: _Change, other: _Change, revisions: Mapping[str, Revision]) -
 
 def _plan(revision: Revision) -> _Plan:
     first = revision.looks_back is None
-    return revision.looks_back, as_plan(revision.workflow, first_round=first)
+    return revision.looks_back, as_plan(revision.workflow, first_round=first, tools=True)
 
 
 class _Run(NamedTuple):

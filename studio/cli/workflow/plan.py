@@ -135,6 +135,7 @@ def _plan(workbench: Workbench, session: Session, options: Configured) -> int:
             query=session.query,
             workers=settings.workers or names,
             examples=example_instructions(),
+            tools=workbench.pool.tools,
         )
     if options.json:
         shape = {

@@ -150,6 +150,21 @@ def test_what_no_plan_says_makes_no_row(edited: Workflow) -> None:
     assert row == LeftOut(reason="it changes nothing that a plan contains")
 
 
+def test_tools_are_in_both_plans_where_the_prompt_listed_them() -> None:
+    knows = PlanPrompt(messages=MESSAGES, workers=WORKERS, max_steps=5, tools=(("web",), ()))
+    edited = PLANNED.with_tools(0, [])
+    row = row_of(correction(prompt=knows, edited=edited), kind="preferences")
+    assert isinstance(row, dict)
+    assert row["chosen"][0]["content"].endswith("\ntools = [[], null]")
+    assert row["rejected"][0]["content"].endswith("\ntools = [null, null]")
+    assert row["metadata"]["not_written"] == []
+    row = row_of(correction(edited=edited), kind="preferences")
+    assert row == LeftOut(reason="it changes nothing that a plan contains")
+    row = row_of(correction(edited=EDITED.with_tools(0, [])), kind="preferences")
+    assert isinstance(row, dict)
+    assert row["metadata"]["not_written"] == ["the tools of step 1"]
+
+
 def test_what_has_no_place_in_a_plan_is_named_beside_what_has() -> None:
     edited = EDITED.with_sampling(0, Sampling(temperature=0.1)).with_pin(1, PINNED)
     row = row_of(correction(edited=edited), kind="preferences")

@@ -15,6 +15,7 @@ from conductor.workflow.plan_report import Dialect, Form
 from tests.support.cases.property_cases import cases
 
 POOL = ("Alpha", "Beta", "0")
+TOOLS = ("web", "files:read_*", 'files:a "b"', "files:tools = [")
 
 
 def is_instruction(instruction: str) -> bool:
@@ -23,7 +24,9 @@ def is_instruction(instruction: str) -> bool:
 
 @st.composite
 def workflows(draw: st.DrawFn) -> Workflow:
-    spiced = st.lists(st.sampled_from(["<think>", "</think>", '"', "'", "\\", "\n", "]", "model_id = ["]))
+    spiced = st.lists(
+        st.sampled_from(["<think>", "</think>", '"', "'", "\\", "\n", "]", "model_id = [", "tools = ["])
+    )
     text = st.builds(lambda a, b: a + "".join(b), st.text(), spiced).filter(is_instruction)
     count = draw(st.integers(1, 8))
     return Workflow.of(
@@ -31,6 +34,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
             instruction=draw(text),
             worker=draw(st.sampled_from(POOL)),
             access=draw(st.sets(st.integers(0, i - 1)).map(tuple)) if i else (),
+            tools=draw(st.none() | st.sets(st.sampled_from(TOOLS)).map(tuple)),
         )
         for i in range(count)
     )
@@ -40,7 +44,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
 @cases(50)
 @given(workflow=workflows(), dialect=st.sampled_from(("any", "position")))
 def test_a_formatted_workflow_reads_back_as_itself(workflow: Workflow, dialect: Dialect) -> None:
-    report = parse(format_plan(workflow, POOL), workers=POOL, dialect=dialect, max_steps=8)
+    report = parse(format_plan(workflow, POOL), workers=POOL, dialect=dialect, max_steps=8, tools=[TOOLS] * 3)
     assert report.problems == ()
     assert report.workflow == workflow
     assert report.repairs == ()
@@ -92,7 +96,7 @@ def test_what_is_written_in_a_dialect_reads_back_as_the_same_workflow_or_is_refu
         return
     if form == "json":
         assert json.loads(text).keys() == {"steps"}
-    report = parse(text, workers=POOL, dialect=dialect, max_steps=8, round=round)
+    report = parse(text, workers=POOL, dialect=dialect, max_steps=8, round=round, tools=[TOOLS] * 3)
     assert report.problems == ()
     assert report.workflow == workflow
     assert {repair.kind for repair in report.repairs} <= {"json-steps"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator
 from contextlib import aclosing
@@ -179,6 +180,22 @@ async def test_free_text_is_asked_for_where_nothing_holds_it(
     assert held(body) == "none"
     assert report.ok, report.problems
     assert report.repairs == ()
+
+
+@pytest.mark.parametrize("style", ["ours", "research"])
+@pytest.mark.parametrize("constrain", ["json", "regex", "grammar"])
+async def test_tools_are_listed_for_a_conductor_that_was_not_trained_without_them(
+    fake_openai: Served, style: PromptStyle, constrain: Constrain
+) -> None:
+    cards = tuple(card.model_copy(update={"tools": ("web", "files:read_*")}) for card in CARDS)
+    model = conductor(fake_openai.base_url, constrain=constrain, prompt_style=style)
+    items = [item async for item in model.stream(REQUEST.model_copy(update={"workers": cards}))]
+    [prompt] = [item for item in items if isinstance(item, OutgoingPrompt)]
+    assert prompt.tools == (() if style == "research" else tuple(card.tools for card in cards))
+    (body,) = bodies(fake_openai)
+    held_to = json.dumps({name: value for name, value in body.items() if name != "messages"})
+    assert ("files:read_" in held_to) is ("(tools: web, files:read_*)" in str(body["messages"]))
+    assert ("files:read_" in held_to) is (style == "ours")
 
 
 async def test_the_research_layout_plans_in_free_text_and_goes_on_from_its_beginning(

@@ -27,9 +27,11 @@ from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import Completion, Delta, Retried, Thought, Usage
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import StreamItem, WorkerCard
+from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.stream import BATCH_SECONDS
 from conductor.workflow.plan_report import Dialect, Form
 from tests.support.runs.simulated_time import in_simulated_time
+from tests.support.runs.tool_cases import Caller, with_tools
 from tests.support.runs.worker_cases import PlainIterator
 
 GOOD = "I think.\nmodel_id = [0, 1]\nsubtasks = ['plan', 'do']\naccess_list = [[], [0]]"
@@ -155,6 +157,28 @@ async def test_a_plan_is_read_as_it_was_asked_for(form: Form, repairs: list[str]
     end = (await planned(Scripted((text,), Completion(text=text), event=event), pool))[-1]
     assert isinstance(end, WorkflowPlanned)
     assert [repair.kind for repair in end.report.repairs] == repairs
+
+
+@pytest.mark.parametrize(
+    ("event", "tools"),
+    [
+        (OutgoingPrompt(messages=(), tools=(("web",), ())), [("web",), ()]),
+        (OutgoingPrompt(messages=()), [None, None]),
+        (None, [("web",), ()]),
+    ],
+)
+async def test_a_plan_names_tools_where_its_prompt_listed_them(
+    event: OutgoingPrompt | None, tools: list[tuple[str, ...] | None]
+) -> None:
+    workers = (with_tools(Caller([]), patterns=("web",)), SimulatedWorker("beta"))
+    text = f'{GOOD}\ntools = [["web"], []]'
+    end = (await planned(Scripted((text,), Completion(text=text), event=event), Pool(workers=workers)))[-1]
+    assert isinstance(end, WorkflowPlanned)
+    assert end.report.workflow is not None
+    assert end.report.prompt is not None
+    assert [step.tools for step in end.report.workflow.steps] == tools
+    assert bool(end.report.prompt.tools) is (tools[0] is not None)
+    assert [repair.kind for repair in end.report.repairs] == ([] if tools[0] else ["other-tools"])
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,14 @@ def test_any_instruction_survives_the_file(instruction: str) -> None:
     assert read_plan(text).workflow == workflow
 
 
+@pytest.mark.parametrize("tools", [None, [], ["files:read_*", "web"]])
+def test_a_step_without_tools_of_its_own_has_no_such_field(tools: list[str] | None) -> None:
+    workflow = workflow_of(()).with_tools(0, tools)
+    text = write_plan(workflow, query=None, origin="human", workers=("alpha",), label=None)
+    assert json.loads(text)["steps"][0].get("tools") == tools
+    assert read_plan(text).workflow == workflow
+
+
 def test_an_export_names_its_format_and_version_first() -> None:
     text = write_plan(workflow_of((), (0,)), query="q", origin="human", workers=("alpha",), label=None)
     document = json.loads(text)
@@ -75,7 +83,7 @@ def test_only_steps_are_required() -> None:
         (text_of(version=True), "has version true"),
         (text_of(version="9" * 5000), "has version"),
         (text_of(extra=1), "unknown field 'extra'; remove it"),
-        (text_of(steps=[{**STEP, "tools": []}]), "unknown field 'steps.0.tools'"),
+        (text_of(steps=[{**STEP, "skills": []}]), "unknown field 'steps.0.skills'"),
         (text_of(**{"x" * 5000: 1}), "unknown field"),
         (text_of(steps=[]), "has no steps"),
         (text_of(steps={}), "'steps' is wrong: it must be a list"),
@@ -93,6 +101,8 @@ def test_only_steps_are_required() -> None:
         (pinned(seconds=1.5).replace("1.5", "1e999"), "the number 1e999, which is too large"),
         (text_of(steps=[{**STEP, "sampling": {"max_tokens": "9"}}]), "max_tokens' is wrong"),
         (text_of(steps=[{**STEP, "sees_previous": 1}]), "'steps.0.sees_previous' is wrong"),
+        (text_of(steps=[{**STEP, "tools": "web"}]), "'steps.0.tools' is wrong: it must be a list"),
+        (text_of(steps=[{**STEP, "tools": ["a b"]}]), "Step 1 names the tools 'a b'; write SERVER"),
         (text_of(query=3), "'query' is wrong: it must be a text"),
         (text_of(origin="nobody"), "'origin' is wrong"),
         (second("0"), "'steps.1.access' is wrong: it must be a list"),

@@ -141,13 +141,15 @@ def test_rows_with_all_that_they_need_make_a_workflow(old, changes, other, rows)
 
 def test_steps_that_stay_have_their_own_settings_again() -> None:
     sampling = Sampling(temperature=0.2)
-    own = {"sampling": sampling, "sees_previous": True, "pin": PINNED}
+    own = {"sampling": sampling, "sees_previous": True, "pin": PINNED, "tools": ("web",)}
     old = Workflow.of(step.model_copy(update=own) for step in OLD.steps)
-    changed = plan_of((READ, ()), (SECOND, ()), (WRITE.model_copy(update={"worker": "gamma"}), (0, 1)))
+    thinks = WRITE.model_copy(update={"worker": "gamma", "tools": ()})
+    changed = plan_of((READ, ()), (SECOND, ()), (thinks, (0, 1)))
     read, added, written = with_own_settings(old, changed).steps
     assert (read.sampling, read.sees_previous, read.pin) == (sampling, True, PINNED)
     assert added == SECOND
     assert (written.sampling, written.sees_previous) == (sampling, True)
+    assert (read.tools, written.tools) == (("web",), ()), "the plan's own tools count where it names some"
     assert written.pin is None, "another worker's output is not this one's"
     assert with_own_settings(old, OLD) == old
 

@@ -39,8 +39,9 @@ def workflows(draw: st.DrawFn, max_steps: int = 7) -> Workflow:
 
 
 EditKind = Literal[
-    "worker", "instruction", "access", "sampling", "add", "remove", "move", "pin", "sees_files", "on_failure"
-]
+    "worker", "instruction", "access", "sampling", "add", "remove", "move", "pin", "sees_files", "tools",
+    "on_failure",
+]  # fmt: skip
 
 PINNED = Output(
     fingerprint="", text="pinned", worker="alpha", worker_kind="simulated", seconds=0.0, run="before", step=0
@@ -88,6 +89,9 @@ class Edit:
                 return workflow.with_pin(step, PINNED.model_copy(update={"text": self.name}))
             case "sees_files":
                 return workflow.with_sight_of_files(step, bool(other % 2))
+            case "tools":
+                # The workers of these cases have none.
+                return workflow.with_tools(step, (None, ())[other % 2])
             case "on_failure":
                 rule = OnFailure(retries=other % 3, fallback=WORKERS[other % len(WORKERS)])
                 return workflow.with_on_failure(step, rule.of_worker(workflow.steps[step].worker))

@@ -17,6 +17,9 @@ BEFORE = -1
 FILES = -2
 """Stands there for what is attached to the question."""
 
+TOOLS = -3
+"""Stands there for the tools of its worker."""
+
 _MOST_WRITTEN = 60
 """Characters of an entry as it was written that a row has room for."""
 
@@ -109,7 +112,7 @@ def _short(entry: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """That the step `reader` may read `read` (0-based, `BEFORE` or `FILES`), or no longer."""
+    """That the step `reader` may read `read` (0-based, `BEFORE` or `FILES`) or call `TOOLS`, or no longer."""
 
     reader: int
     read: int
@@ -137,6 +140,8 @@ def granted(workflow: Workflow, wishes: Iterable[Wish]) -> Workflow:
             workflow = workflow.with_sight_of_previous(wish.reader, wish.sees)
         elif wish.read == FILES:
             workflow = workflow.with_sight_of_files(wish.reader, wish.sees)
+        elif wish.read == TOOLS:
+            workflow = workflow.with_tools(wish.reader, None if wish.sees else ())
         else:
             own = {*workflow.steps[wish.reader].access}
             reads = own | {wish.read} if wish.sees else own - {wish.read}

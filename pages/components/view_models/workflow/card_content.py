@@ -125,6 +125,8 @@ def _content(
         "by hand": by_hand,
         "sees the previous round": step.sees_previous,
         "sees no file": not step.sees_files,
+        "no tools": step.tools == (),
+        "fewer tools": bool(step.tools),
         "by rule": by_rule,
         quantity(notes, "note"): notes > 0,
     }

@@ -13,6 +13,7 @@ from conductor.values.messages import Sampling
 from conductor.workflow.diff import Change, EdgeChange, PlanDiff, StepPair
 from conductor.workflow.merge import Clash, Kind
 from conductor.workflow.model import MAX_STEPS, Workflow
+from conductor.workflow.step_tools import tools_words
 from pages.components.view_models.workflow.card_content import step_name
 
 Which = Literal["left", "right"]
@@ -27,6 +28,7 @@ CHANGE_NAMES: Mapping[Change, str] = {
     "pin": "pin",
     "sees_previous": "view of the previous round",
     "sees_files": "view of the files",
+    "tools": "tools",
     "gate": "gate",
     "on_failure": "failure rule",
 }
@@ -131,6 +133,8 @@ def _of_change(diff: PlanDiff, pair: StepPair, change: Change) -> list[str]:
             return ["Sees the previous round." if new.sees_previous else "No longer sees the previous round."]
         case "sees_files":
             return ["Sees the attached files." if new.sees_files else "No longer sees the attached files."]
+        case "tools":
+            return [f"May call {tools_words(new.tools)}."]
         case "gate":
             return ["Waits before it is called." if new.gate else "No longer waits before it is called."]
         case "on_failure":
@@ -172,6 +176,7 @@ _BOTH: Mapping[Kind, str] = {
     "pin": "the pinned output",
     "sees_previous": "the view of the previous round",
     "sees_files": "the view of the attached files",
+    "tools": "the tools",
     "gate": "the gate",
     "on_failure": "the failure rule",
 }

@@ -33,7 +33,8 @@ def access_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     files = bool(earlier.attached or earlier.pictures) or not all(
         step.sees_files for step in head.workflow.steps
     )
-    if len(head.workflow) == 1 and not before and not files:
+    tools = bool(bench.pool.tools) or any(step.tools for step in head.workflow.steps)
+    if len(head.workflow) == 1 and not before and not files and not tools:
         st.caption("A single step sees only the query. Add a step to give access.")
         return
     report = view.plan.report if view.plan is not None else None
@@ -41,7 +42,7 @@ def access_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
     rows = access_rows(head.workflow, planned=planned, report=report if view.planned is not None else None)
     st.caption(_legend(view, rows))
     editor = Editor(bench=bench, tab=tab, session=view.session.id, head=head)
-    _grid(editor, view, rows, before=before, files=files)
+    _grid(editor, view, rows, before=before, files=files, tools=tools)
 
 
 def _legend(view: SessionView, rows: tuple[AccessRow, ...]) -> str:
@@ -55,7 +56,13 @@ def _legend(view: SessionView, rows: tuple[AccessRow, ...]) -> str:
 
 
 def _grid(
-    editor: Editor, view: SessionView, rows: tuple[AccessRow, ...], *, before: bool, files: bool
+    editor: Editor,
+    view: SessionView,
+    rows: tuple[AccessRow, ...],
+    *,
+    before: bool,
+    files: bool,
+    tools: bool,
 ) -> None:
     tab, key = editor.tab, f"access-grid-{editor.session}"
     answered = f"access-answered-{editor.session}"
@@ -76,17 +83,20 @@ def _grid(
         tab.ask_redraw()
 
     chosen = st.session_state[key].selected if key in st.session_state else None
-    own = worker_marks(editor.bench.pool.cards, *editor.workflow.workers())
+    pool = editor.bench.pool
+    own = worker_marks(pool.cards, *editor.workflow.workers())
     access_grid(
         {
             "rows": [
                 asdict(row)
                 | {"before": row.sees_previous, "files": row.sees_files, "means": row.means}
                 | {"worker": step.worker, "mark": asdict(own[step.worker])}
+                | {"tools": step.tools, "has": pool.tools.get(step.worker, ())}
                 for row, step in zip(rows, editor.workflow.steps, strict=True)
             ],
             "before": before,
             "files": files,
+            "tools": tools,
             "locked": _locked(view),
             "selected": tab.selected,
             "selected_at": chosen["at"] if chosen else None,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -27,6 +28,8 @@ from studio.workbench import Workbench
 focus_fallback("check", "panel")
 
 _Outputs = tuple[tuple[int, Output], ...]
+_Tools = Mapping[str, tuple[str, ...]]
+_NO_TOOLS: _Tools = MappingProxyType({})
 
 _SEVERITIES: dict[Severity, str] = {
     "warning": ":orange[:material/warning:] **Warning**",
@@ -36,7 +39,7 @@ _SEVERITIES: dict[Severity, str] = {
 
 def remark(bench: Workbench, view: SessionView) -> str:
     """How many findings there are, for the panel's name; "" without any."""
-    results = findings(view, bench.pool.names)
+    results = findings(view, bench.pool.names, tools=bench.pool.tools)
     return str(len(results)) if results else ""
 
 
@@ -51,10 +54,10 @@ def check_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
 def _results(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.head is None:
         return
-    results = findings(view, bench.pool.names)
+    results = findings(view, bench.pool.names, tools=bench.pool.tools)
     with st.container(key="check", gap="small"):
         if not results:
-            st.markdown(f":green[:material/check_circle:] {nothing_found(view)}")
+            st.markdown(f":green[:material/check_circle:] {nothing_found(view, tools=bench.pool.tools)}")
             with st.expander("What is checked", icon=":material/checklist:", key="check-rules"):
                 st.markdown("\n".join(f"- {rule}" for rule in RULES.values()))
             return
@@ -115,7 +118,8 @@ def _fix(editor: Editor, view: SessionView, finding: Finding, fix: Fix) -> None:
     """Carry a fix out on the workflow as it is by then: the same click may end the edit of a text."""
 
     def edited() -> Workflow:
-        now = findings(view, editor.bench.pool.names, workflow=editor.workflow)
+        pool = editor.bench.pool
+        now = findings(view, pool.names, tools=pool.tools, workflow=editor.workflow)
         return fixed(finding, fix, now) or editor.workflow
 
     renumbers = len(fix.workflow) != len(editor.workflow)
@@ -127,15 +131,18 @@ def _fix(editor: Editor, view: SessionView, finding: Finding, fix: Fix) -> None:
 
 
 def findings(
-    view: SessionView, names: Sequence[str], *, workflow: Workflow | None = None
+    view: SessionView, names: Sequence[str], *, tools: _Tools = _NO_TOOLS, workflow: Workflow | None = None
 ) -> tuple[Finding, ...]:
-    """What is found in the session's workflow, or in `workflow` in its place; `names` are the pool's."""
+    """What is found in the session's workflow, or in `workflow` in its place; `names` are the pool's, `tools`
+    those of its workers that have some.
+    """
     if view.head is None:
         return ()
     current = view.head.workflow
     return _lint(
         current if workflow is None else workflow,
         known_outputs(view) if workflow is None or workflow == current else (),
+        tuple(tools.items()),
         max_steps=view.settings.max_steps,
         later_round=view.head.looks_back is not None,
         query=view.session.query,
@@ -154,8 +161,11 @@ def known_outputs(view: SessionView) -> _Outputs:
 
 # A page asks for the same again and again: at each look at its panels' names.
 @lru_cache(maxsize=64)
-def _lint(workflow: Workflow, outputs: _Outputs, **options: Any) -> tuple[Finding, ...]:
-    return check(workflow, outputs=dict(outputs), examples=example_instructions(), **options)
+def _lint(
+    workflow: Workflow, outputs: _Outputs, tools: tuple[tuple[str, tuple[str, ...]], ...], **options: Any
+) -> tuple[Finding, ...]:
+    examples = example_instructions()
+    return check(workflow, outputs=dict(outputs), tools=dict(tools), examples=examples, **options)
 
 
 def fixed(finding: Finding, fix: Fix, now: Sequence[Finding]) -> Workflow | None:
@@ -176,8 +186,9 @@ def summary(results: Sequence[Finding]) -> str:
     return ", ".join(quantity(kinds.count(kind), kind) for kind in ("warning", "note") if kind in kinds)
 
 
-def nothing_found(view: SessionView) -> str:
+def nothing_found(view: SessionView, *, tools: _Tools = _NO_TOOLS) -> str:
     """What stands where there is no finding; a rule that had nothing to look at is not counted."""
+    rules = len(RULES) if tools else len(RULES) - 2
     if known_outputs(view):
-        return f"Nothing found; {len(RULES)} rules checked."
-    return f"Nothing found; {len(RULES) - 2} rules checked. Two more check outputs after a run."
+        return f"Nothing found; {rules} rules checked."
+    return f"Nothing found; {rules - 2} rules checked. Two more check outputs after a run."

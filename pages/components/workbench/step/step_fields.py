@@ -48,14 +48,19 @@ class StepField:
 def step_fields(
     editor: Editor, part: PagePart, step: int, *, cards: Mapping[str, WorkerCard], locked: bool
 ) -> tuple[StepField, ...]:
-    """Draw instruction and access of a step, and who serves its worker."""
+    """Draw instruction and access of a step, its tools where its worker has some, and who serves that."""
     place = f"{editor.session}-{step}"
-    fields = (
+    own = editor.workflow.steps[step]
+    card = cards.get(own.worker)
+    fields = [
         _instruction(editor, part, step, key=f"instruction-{place}", locked=locked),
         _access(editor, part, step, key=f"access-{place}", locked=locked),
-    )
-    _served_by(cards.get(editor.workflow.steps[step].worker))
-    return fields
+    ]
+    if own.tools or (card is not None and card.tools):
+        has = () if card is None else card.tools
+        fields.append(_tools(editor, part, step, has, key=f"tools-{place}", locked=locked))
+    _served_by(card)
+    return tuple(fields)
 
 
 def take_over(editor: Editor, fields: Sequence[StepField], left: Mark) -> None:
@@ -167,6 +172,35 @@ def _access(editor: Editor, part: PagePart, step: int, *, key: str, locked: bool
         format_func=distinct_labels(named),
         disabled=locked or not named,
         placeholder="Only the query" if named else "The first step sees only the query",
+        on_change=part.committing(key, field.commit, read=field.read),
+    )
+    return field
+
+
+def _tools(
+    editor: Editor, part: PagePart, step: int, has: Sequence[str], *, key: str, locked: bool
+) -> StepField:
+    """Which tools a step may call of its worker's, which are `has`; all of these are as if it named none."""
+
+    def tools_in(workflow: Workflow) -> list[str]:
+        own = workflow.steps[step].tools
+        return [*has] if own is None else [*own]
+
+    def commit(_: object, tools: Collection[str]) -> None:
+        editor.tools(step, None if {*tools} == {*has} else tools)
+
+    field = StepField(key, shows=tools_in, read=lambda sent: [*sent], commit=commit)
+    own = tools_in(editor.workflow)
+    options = [*dict.fromkeys((*has, *own))]
+    st.multiselect(
+        "Tools",
+        options,
+        None if part.set_value(key, own, labels=options) else own,
+        key=key,
+        disabled=locked,
+        accept_new_options=True,
+        placeholder="No tools: the step only thinks",
+        help="Those of its worker’s tools that the step may call: choose, or write SERVER:NAME",
         on_change=part.committing(key, field.commit, read=field.read),
     )
     return field

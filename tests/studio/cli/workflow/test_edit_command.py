@@ -170,10 +170,12 @@ OUTPUT = Output(
         Step(instruction="#>>> begins as a reason", worker="a"),
         Step(instruction="x", worker="a", sampling=Sampling(temperature=0.5, seed=3)),
         Step(instruction="x", worker="a", gate=True, sees_previous=True, sees_files=False),
+        Step(instruction="x", worker="a", tools=("files:read_*", "web")),
+        Step(instruction="x", worker="a", tools=()),
         Step(instruction="x", worker="a", on_failure=OnFailure(retries=2, fallback="b", output="")),
         Step(instruction="日本語 😀\nזה", worker='odd "name"'),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_the_text_of_a_step_reads_as_that_step(step: Step) -> None:
     workflow = Workflow.of([Step(instruction="first", worker="a"), step.model_copy(update={"access": (0,)})])

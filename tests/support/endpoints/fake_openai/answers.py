@@ -31,6 +31,7 @@ _PLAN = {"reasoning": _BEFORE_PLAN, "steps": [_STEP]}
 """The smallest plan, which is valid for every pool and every way of writing access."""
 
 _PLAN_AS_LISTS = f'model_id = [0]\nsubtasks = ["{_STEP["instruction"]}"]\naccess_list = [[]]'
+_BEGINNINGS, _ENDS = (f"{_BEFORE_PLAN}\n\n", ""), ("", "\ntools = [null]")
 
 
 class CannotAnswerError(ValueError):
@@ -121,7 +122,7 @@ def _text(body: Mapping[str, Any], prompt: str) -> str:
 
 def _matching(expression: str) -> str:
     """A plan that the regular expression matches, with reasoning where it has room for some."""
-    for text in (f"{_BEFORE_PLAN}\n\n{_PLAN_AS_LISTS}", _PLAN_AS_LISTS):
+    for text in (f"{begins}{_PLAN_AS_LISTS}{ends}" for begins in _BEGINNINGS for ends in _ENDS):
         if re.fullmatch(expression, text):
             return text
     raise CannotAnswerError("The regular expression does not match the smallest plan.")
@@ -130,6 +131,9 @@ def _matching(expression: str) -> str:
 def _valid(schema: Mapping[str, Any]) -> str:
     """A plan that the JSON Schema allows, with reasoning where it has a property for it."""
     plan = {name: value for name, value in _PLAN.items() if name in schema["properties"]}
+    items = schema["properties"].get("steps", {}).get("items", {})
+    if "tools" in items.get("properties", {}):
+        plan["steps"] = [_STEP | {"tools": None}]
     try:
         jsonschema.validate(plan, schema)
     except jsonschema.ValidationError as error:

@@ -11,6 +11,7 @@ from conductor.workflow.plan_report import Dialect
 from pages.components.view_models.workflow.access_rows import (
     BEFORE,
     DIALECTS,
+    TOOLS,
     AccessRow,
     Wish,
     access_rows,
@@ -148,7 +149,7 @@ def test_wishes_give_and_take_access_and_the_round_before():
     [
         (Wish(1, 1, True), "Step 2 reads itself"),
         (Wish(0, 2, True), "Step 1 reads step 3, which is not before it"),
-        (Wish(1, -3, True), "positions start at 0"),
+        (Wish(1, -4, True), "positions start at 0"),
         (Wish(3, 0, True), "There is no step 4"),
         (Wish(-1, 0, True), "There is no step 0"),
     ],
@@ -157,3 +158,10 @@ def test_an_impossible_wish_is_refused_with_its_reason(wish, expected):
     workflow = Workflow.of([Step(instruction=str(at), worker="alpha") for at in range(3)])
     with pytest.raises(WorkflowError, match=expected):
         granted(workflow, [wish])
+
+
+@pytest.mark.parametrize(("sees", "tools"), [(True, None), (False, ())])
+def test_a_step_may_call_all_tools_of_its_worker_or_none(sees, tools):
+    workflow = plan("[[], [0]]").workflow.with_tools(1, ["web"])
+    wishes = wishes_of({"wishes": [{"reader": 1, "read": TOOLS, "sees": sees}], "at": 1})
+    assert [step.tools for step in granted(workflow, wishes).steps] == [None, tools]

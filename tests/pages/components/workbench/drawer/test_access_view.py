@@ -79,3 +79,19 @@ def test_in_a_later_round_there_is_a_column_for_the_round_before(bench, tab, ses
     arguments = component_arguments(bench, tab, session, monkeypatch)
     assert arguments["before"]
     assert [row["before"] for row in arguments["rows"]] == [False, True, False]
+
+
+@pytest.mark.slow
+def test_a_column_for_tools_is_there_where_a_worker_has_or_a_step_names_some(
+    bench, tab, session, three, monkeypatch
+):
+    arguments = component_arguments(bench, tab, session, monkeypatch)
+    assert (arguments["tools"], arguments["rows"][0]["tools"]) == (False, None)
+    bench.editing.edit(session, three.with_tools(0, ["web"]), note="Step 1: tools")
+    arguments = component_arguments(bench, tab, session, monkeypatch)
+    assert [(row["tools"], row["has"]) for row in arguments["rows"]] == [
+        (("web",), ()),
+        (None, ()),
+        (None, ()),
+    ]
+    assert arguments["tools"]
