@@ -28,7 +28,6 @@ from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
 from conductor.workers.tools.tool_server import ToolServer
-from conductor.workers.tools.tool_worker import ToolWorker
 from conductor.workflow.model import Workflow
 
 HERE = Path()
@@ -43,7 +42,7 @@ class Pool:
     out, `cards`, `identities` and `pool[name]` know them. `conductor` plans for them, `embeddings` turns
     texts into vectors; None if the file names none. `fitted` holds the files of fitted baselines by name,
     `planners` those of planners that learnt, and `planner` is the one that plans, if the file chooses one;
-    `colours` are those that the file chooses for workers.
+    `colours` are those that the file chooses for workers, `tool_servers` all servers that it names.
     """
 
     workers: tuple[Worker, ...]
@@ -53,6 +52,7 @@ class Pool:
     colours: Mapping[str, Colour] = field(default_factory=dict)
     planners: Mapping[str, Path] = field(default_factory=dict)
     planner: str | None = None
+    tool_servers: tuple[ToolServer, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.workers:
@@ -95,12 +95,6 @@ class Pool:
     @cached_property
     def embedding_client(self) -> EmbeddingClient | None:
         return None if self.embeddings is None else self.embeddings.build()
-
-    @cached_property
-    def tool_servers(self) -> tuple[ToolServer, ...]:
-        """The servers of the tools that its workers may call."""
-        own = [each for worker in self.workers for each in chain(worker) if isinstance(each, ToolWorker)]
-        return tuple(dict.fromkeys(server for each in own for server in each.servers))
 
     def only(self, names: Collection[str]) -> Pool:
         """The pool without its other workers, also where they are fallbacks. Raises `PoolError` if none is
