@@ -91,7 +91,8 @@ class _Call:
     `answering` is the worker that answers at present: the step's own or its fallback. `room` is the request
     under way, which is sent at `sent_at` at the earliest, in seconds of the loop; `charge` is that of one
     that has ended, until an event has it, and `charges` are all so far. `spoken`: a piece of the answer came;
-    `text` and `reasoning` are those before its worker called tools, whose `tool_uses` have ended.
+    `text` and `reasoning` are those before its worker called tools, whose `tool_uses` have ended, and
+    `requests` counts one more for each round of them.
     `stand_in` is set where the step's rule for failures gives the answer. `has_started`: its task has had a
     turn.
     """
@@ -107,6 +108,7 @@ class _Call:
     text: str = ""
     reasoning: str = ""
     tool_uses: tuple[ToolUse, ...] = ()
+    requests: int = 1
     charges: tuple[Charge, ...] = ()
     stand_in: StandIn | None = None
     task: asyncio.Task[None] | None = None
@@ -477,6 +479,7 @@ class WorkflowRun:
                 after = f"{call.answering.name} has called its tools."
                 self._reserve(call, call.answering, item.request, "tools", after=after)
                 call.request, call.tool_uses = item.request, call.tool_uses + item.uses
+                call.requests += 1
                 self._record.emit(StepToolsReturned, step=call.step, uses=item.uses, request=item.request)
             case Inner():
                 self._record.emit(StepInner, step=call.step, event=item.event)
@@ -552,6 +555,7 @@ class WorkflowRun:
             hand=hand,
             tool_calls=completion.tool_calls,
             tool_uses=call.tool_uses,
+            requests=call.requests,
             stand_in=call.stand_in,
             logprobs=completion.logprobs,
             left_out=completion.left_out,
