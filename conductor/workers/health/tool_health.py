@@ -12,6 +12,7 @@ from time import monotonic
 
 from conductor.errors import PoolError, ToolError
 from conductor.typed_command import command_name
+from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.health.findings import Check, HealthFinding, failing, skipped, unsure, well
 from conductor.workers.health.probe import Spawn
 from conductor.workers.pool.fallback import chain
@@ -122,6 +123,11 @@ def _wrong(
     if not workers:
         yield unsure("tools", "not used", "No worker names its tools", "name them in the tools of a worker")
     for worker in workers:
+        if worker.card.model == SHIPPED_MODEL:
+            message = (
+                f"{worker.card.name} calls none: the chat template of {SHIPPED_MODEL} has no place for tools"
+            )
+            yield unsure("tools", "not called", message, "name them in the tools of another model")
         for pattern in worker.patterns:
             if pattern.partition(":")[0] != server.name or allowed([pattern], _callable(worker, tools)):
                 continue

@@ -238,8 +238,10 @@ name = "files"
 command = ["serve", "a b"]
 
 [[worker]]
-kind = "embedded"
 name = "reader"
+base_url = "http://127.0.0.1:9/v1"
+model = "m"
+retries = 0
 tools = ["sums", "files:read"]
 """
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import pytest
 
 from conductor.errors import ToolError
+from conductor.workers.embedded.embedded_worker import EmbeddedWorker
 from conductor.workers.health.tool_health import ToolProbe, examine_tools, marks
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.tools.accepted_commands import ALLOWED
 from conductor.workers.tools.tool_server import ServedTool, ToolServer
+from conductor.workers.tools.tool_worker import ToolWorker
 from tests.support.runs.tool_cases import (
     FILES,
     LOOK,
@@ -107,6 +109,14 @@ async def test_a_worker_that_is_a_fallback_too_is_named_once() -> None:
     own = with_tools(Caller(()))
     pool = Pool(workers=(FallbackWorker(SimulatedWorker(name="beta"), own), own), tool_servers=(FILES,))
     assert (await examine_tools(FILES, pool, ScriptedTools(contents))).workers["read"] == ("alpha",)
+
+
+@pytest.mark.usefixtures("_accepted")
+async def test_the_small_model_that_comes_with_the_program_calls_no_tool() -> None:
+    own = ToolWorker(EmbeddedWorker(name="smol"), (FILES,), ("files",))
+    health = await examine_tools(FILES, Pool(workers=(own,), tool_servers=(FILES,)), ScriptedTools(contents))
+    assert [(each.word, each.state) for each in health.complaints] == [("not called", "unsure")]
+    assert not health.failing
 
 
 def test_a_tool_without_a_mark_may_act() -> None:
