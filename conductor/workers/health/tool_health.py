@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from conductor.errors import PoolError, ToolError
+from conductor.text.formatting import quantity
 from conductor.typed_command import command_name
 from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.health.findings import Check, HealthFinding, failing, skipped, unsure, well
@@ -83,7 +84,9 @@ async def examine_tools(server: ToolServer, pool: Pool, connections: ToolConnect
         return ToolServerHealth(server, (*findings, failing("start", "fails", str(error), "")))
     seconds = monotonic() - began
     own = [each for each in _with_tools(pool) if server in each.servers]
-    findings.append(well("start", "starts", f"It listed its {len(tools)} tools in {seconds:.1f} seconds."))
+    findings.append(
+        well("start", "starts", f"It listed {quantity(len(tools), 'tool')} in {seconds:.1f} seconds.")
+    )
     wrong = tuple(_wrong(server, own, tools))
     findings.extend(wrong or (well("tools", "named", "Each tool that a worker names is there."),))
     callers = {
@@ -123,11 +126,6 @@ def _wrong(
     if not workers:
         yield unsure("tools", "not used", "No worker names its tools", "name them in the tools of a worker")
     for worker in workers:
-        if worker.card.model == SHIPPED_MODEL:
-            message = (
-                f"{worker.card.name} calls none: the chat template of {SHIPPED_MODEL} has no place for tools"
-            )
-            yield unsure("tools", "not called", message, "name them in the tools of another model")
         for pattern in worker.patterns:
             if pattern.partition(":")[0] != server.name or allowed([pattern], _callable(worker, tools)):
                 continue
@@ -140,6 +138,12 @@ def _wrong(
             else:
                 message = f"{worker.card.name} names {pattern!r}, and this server has no such tool"
                 yield failing("tools", "no such tool", message, "correct tools in the worker's table")
+    for worker in workers:
+        if worker.card.model == SHIPPED_MODEL:
+            message = (
+                f"{worker.card.name} calls none: the chat template of {SHIPPED_MODEL} has no place for tools"
+            )
+            yield unsure("tools", "not called", message, "name them in the tools of another model")
 
 
 class ToolProbe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from conductor.text.formatting import quantity
 from conductor.workers.health.tool_health import ToolServerHealth, marks, place
 from conductor.workers.pool.pool import Pool
 from pages.components.tab.services import services
@@ -46,9 +47,8 @@ def _state(health: ToolServerHealth) -> None:
         st.markdown(f":material/error: {plain(finding.sentence, limit=800)}")
     if health.seconds is None:
         return
-    st.caption(
-        plain(f"{health.version or 'without a name'} · {health.seconds:.1f} s · {len(health.tools)} tools")
-    )
+    count = quantity(len(health.tools), "tool")
+    st.caption(plain(f"{health.version or 'without a name'} · {health.seconds:.1f} s · {count}"))
     rows = [
         {"Tool": tool.name, "Marks": marks(tool), "Workers": ", ".join(health.workers[tool.name])}
         for tool in health.tools
