@@ -24,6 +24,7 @@ from pages.components.pool.form import open_form, pool_form
 from pages.components.pool.offers import found_models
 from pages.components.pool.table import PoolRow, key_label, pool_rows, pool_table
 from pages.components.pool.tokens import tokens_view
+from pages.components.pool.tool_servers import tool_servers
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end, show_stored, stored_key
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, access, services
@@ -96,6 +97,7 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
     if _may_edit():
         key_questions(unconfirmed([row.target for row in rows]), place=PLACE)
     _members(shared, tab, document, rows, pool=pool)
+    tool_servers(tab, pool, may_try=_may_edit())
     if not _may_edit():
         return
     found_models(shared.workbench, tab)

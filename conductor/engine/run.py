@@ -108,7 +108,8 @@ class _Call:
     under way, which is sent at `sent_at` at the earliest, in seconds of the loop; `charge` is that of one
     that has ended, until an event has it, and `charges` are all so far. `resumed` is the worker that goes on
     with an answer of a run before, None if this call begins one. `spoken`: a piece of the answer came;
-    `text` and `reasoning` are those before its worker called tools, whose `tool_uses` have ended.
+    `text` and `reasoning` are those before its worker called tools, whose `tool_uses` have ended, and
+    `requests` counts one more for each round of them.
     `stand_in` is set where the step's rule for failures gives the answer. `has_started`: its task has had a
     turn.
     """
@@ -125,6 +126,7 @@ class _Call:
     reasoning: str = ""
     tool_uses: tuple[ToolUse, ...] = ()
     resumed: Worker | None = None
+    requests: int = 1
     charges: tuple[Charge, ...] = ()
     stand_in: StandIn | None = None
     task: asyncio.Task[None] | None = None
@@ -262,7 +264,7 @@ class WorkflowRun:
         left = self._meter.seconds_left
         clock = None if left is None else asyncio.get_running_loop().call_later(left, self._meter.check)
         try:
-            if self.pool.tool_servers:
+            if self.pool.calls_tools:
                 await self.pool.look_at_tools(self._takeover.servers)
             if not self._over:
                 self._launch([*self._schedule.initial(), *self._keep()])
@@ -532,6 +534,7 @@ class WorkflowRun:
                 after = f"{call.answering.name} has called its tools."
                 self._reserve(call, call.answering, item.request, "tools", after=after)
                 call.request, call.tool_uses = item.request, call.tool_uses + item.uses
+                call.requests += 1
                 self._record.emit(StepToolsReturned, step=call.step, uses=item.uses, request=item.request)
             case Inner():
                 self._record.emit(StepInner, step=call.step, event=item.event)
@@ -561,6 +564,7 @@ class WorkflowRun:
         """Record that an answer of a run before goes on."""
         if turn.calls:
             call.end_request(NOTHING_USED)
+            call.requests = 0
         own, card = call.worker.card, self.pool.cards[turn.worker]
         call.answering, call.request, call.tool_uses = card, turn.request, turn.uses
         self._record.emit(
@@ -633,6 +637,7 @@ class WorkflowRun:
             hand=hand,
             tool_calls=completion.tool_calls,
             tool_uses=call.tool_uses,
+            requests=call.requests,
             stand_in=call.stand_in,
             logprobs=completion.logprobs,
             left_out=completion.left_out,

@@ -232,7 +232,7 @@ def cell_result(
         planning=planning,
         work=sum(usages, NOTHING_USED),
         judging=tuple(judging),
-        calls=len(called) + len(failed) + plans,
+        calls=sum(output.requests for output in called) + len(failed) + plans,
         paid=paid,
         steps=None if last is None else len(last),
         seconds=_seconds(planning_seconds, rounds.values()) if rounds or planning_seconds else None,

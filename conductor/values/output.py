@@ -104,6 +104,8 @@ class Output(Value):
     """Those that the client is to make."""
     tool_uses: tuple[ToolUse, ...] = Field(default=(), exclude_if=lambda uses: not uses)
     """What its worker's own tools were called with, and answered, in order."""
+    requests: int = Field(default=1, ge=1, exclude_if=lambda requests: requests == 1)
+    """How many requests gave it: one, and one more after each round of tools."""
     stand_in: StandIn | None = Field(default=None, exclude_if=lambda stand_in: stand_in is None)
     """Set where the step's rule for failures gave the output."""
     logprobs: tuple[TokenLogprob, ...] = Field(default=(), exclude_if=lambda logprobs: not logprobs)
@@ -184,6 +186,7 @@ class Output(Value):
                 "request_id": None,
                 "tool_calls": (),
                 "tool_uses": (),
+                "requests": 1,
                 "stand_in": None,
                 "logprobs": (),
                 "left_out": (),

@@ -1,4 +1,5 @@
-"""`doctor`: whether every worker and the Conductor can be used, and what to do where one cannot.
+"""`doctor`: whether every worker, the Conductor and every server of tools can be used, and what to do where
+one cannot.
 
 Prints a table and then a line for everything that a person should look at. Knows no check.
 """
@@ -16,11 +17,15 @@ from conductor.text.formatting import quantity
 from conductor.values.charge import Charge
 from conductor.workers.health.findings import Check, Health
 from conductor.workers.health.probe import AT_ONCE, Note, ProbeTarget, examine, targets
-from conductor.workers.pool.pool import configured_path, configured_pool
+from conductor.workers.health.tool_health import ToolServerHealth, examine_tools
+from conductor.workers.pool.pool import Pool, configured_path, configured_pool
+from conductor.workers.tools.connections import ToolConnections
+from conductor.workers.tools.tool_server import ToolServer
 from storage import SessionStore, default_url
 from studio.cli.environment import checks
 from studio.cli.opening import accept_tools, confirm_keys
 from studio.cli.options import App, Configured, DryRun, flag
+from studio.cli.output.examined_tools import planned_starts, show_tools, tool_server_shape
 from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, print_shown, table
 
 Examined = tuple[ProbeTarget, Health]
@@ -41,9 +46,9 @@ def doctor(
     dry_run: DryRun = False,
     options: Configured,
 ) -> int:
-    """Try every worker and the Conductor.
+    """Try every worker, the Conductor and every server of tools.
 
-    What the answers took counts as used today.
+    What the answers took counts as used today; no tool is called.
 
     The exit code is 0 when all can be used, else 1.
     """
@@ -52,19 +57,22 @@ def doctor(
         confirm_keys(path, ask=not confirm, tools=False)
         accept_tools(path, ask=not accept)
     pool = configured_pool(path)
-    probes = targets(pool)
+    probes, servers = targets(pool), pool.tool_servers
     if dry_run:
         rows = [(one_line(each.name), each.role, one_line(each.card.model)) for each in probes]
         shapes = [{"name": each.name, "role": each.role, "model": each.card.model} for each in probes]
-        return options.show({"asked": shapes}, table(("asked for a short answer", "as", "model"), rows))
+        text = table(("asked for a short answer", "as", "model"), rows)
+        shape = {"asked": shapes, "started": [server.name for server in servers]}
+        return options.show(shape, "\n\n".join(filter(None, (text, planned_starts(servers)))))
     if not options.json:
-        print_remark(f"asking {len(probes)}, a short answer each")
+        starting = f"; starting {quantity(len(servers), 'server')} of tools" if servers else ""
+        print_remark(f"asking {len(probes)}, a short answer each{starting}")
     charges: list[Charge] = []
-    examined = asyncio.run(_examined(probes, charges.append))
+    examined, of_tools = asyncio.run(_examined(pool, probes, charges.append))
     _record(charges, options.database or default_url())
-    ok = not any(health.failing for _, health in examined)
+    ok = not any(health.failing for _, health in examined) and not any(each.failing for each in of_tools)
     if options.json:
-        options.show(_shape(path, examined, ok=ok))
+        options.show(_shape(path, examined, of_tools, ok=ok))
     else:
         print_shown(f"{path or 'The built-in pool'}: {pool.label or quantity(len(pool.workers), 'worker')}\n")
         lines = table(_HEADINGS, [_row(target, health) for target, health in examined]).split("\n")
@@ -81,6 +89,7 @@ def doctor(
         ]
         if complaints:
             print_shown("", *complaints)
+        show_tools(of_tools)
         if pool.unusable:
             print_shown(f"\nNot offered to the Conductor: {', '.join(map(one_line, pool.unusable))}.")
     return 0 if ok else 1
@@ -97,15 +106,27 @@ def _record(charges: Sequence[Charge], url: str) -> None:
         print_remark(f"what the answers took is not counted: {error}")
 
 
-async def _examined(probes: Sequence[ProbeTarget], note: Note) -> list[Examined]:
-    """All of them in their order, several called at a time."""
+async def _examined(
+    pool: Pool, probes: Sequence[ProbeTarget], note: Note
+) -> tuple[list[Examined], list[ToolServerHealth]]:
+    """All of them in their order, several called at a time, and the pool's servers of tools."""
     places = asyncio.Semaphore(AT_ONCE)
+    connections = ToolConnections()
 
     async def last(target: ProbeTarget) -> Examined:
         async with places, aclosing(examine(target, note)) as states:
             return target, [health async for health in states][-1]
 
-    return await asyncio.gather(*map(last, probes))
+    async def of_tools(server: ToolServer) -> ToolServerHealth:
+        async with places:
+            return await examine_tools(server, pool, connections)
+
+    try:
+        return await asyncio.gather(
+            asyncio.gather(*map(last, probes)), asyncio.gather(*map(of_tools, pool.tool_servers))
+        )
+    finally:
+        await asyncio.to_thread(connections.end)
 
 
 def _row(target: ProbeTarget, health: Health) -> tuple[str, ...]:
@@ -116,8 +137,11 @@ def _row(target: ProbeTarget, health: Health) -> tuple[str, ...]:
     return (one_line(target.name) + role, *words, first, rate)
 
 
-def _shape(path: Path | None, examined: Sequence[Examined], *, ok: bool) -> dict[str, Any]:
-    """`{"ok", "pool", "environment", "conductor", "workers"}`: `conductor` is null for the built-in planner.
+def _shape(
+    path: Path | None, examined: Sequence[Examined], of_tools: Sequence[ToolServerHealth], *, ok: bool
+) -> dict[str, Any]:
+    """`{"ok", "pool", "environment", "conductor", "workers", "tool_servers"}`: `conductor` is null for the
+    built-in planner.
 
     `environment` has the checks of the variables for proxies, certificates, time zone and locale.
     """
@@ -130,6 +154,7 @@ def _shape(path: Path | None, examined: Sequence[Examined], *, ok: bool) -> dict
         },
         "conductor": next((shape for role, shape in shapes if role == "conductor"), None),
         "workers": [shape for role, shape in shapes if role == "worker"],
+        "tool_servers": list(map(tool_server_shape, of_tools)),
     }
 
 

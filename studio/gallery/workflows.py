@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from conductor.errors import FormatError
+from conductor.workers.calculator.calculator_worker import MODEL
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.file import read_plan
 from conductor.workflow.model import Workflow
 
 _FILES = Path(__file__).parent / "files"
+
+_CALCULATORS = ("calculator", "second-calculator")
+"""The roles of workers that compute exactly."""
 
 
 class GalleryEntry(NamedTuple):
@@ -99,6 +103,13 @@ GALLERY = (
         "Solve the system 3x + 2y = 12 and x - y = 1",
     ),
     GalleryEntry(
+        "look-up-compute-check",
+        "Look it up, compute it, check it",
+        "One looks up the numbers; one with a calculator as its tool computes and checks the result.",
+        "A question that needs a calculation, with the numbers for it",
+        "What is 12 * 4.20 + 3 * 18.90?",
+    ),
+    GalleryEntry(
         "summarise",
         "Summarise a long text",
         "One reader extracts the claims, one the numbers and dates; an editor writes the summary.",
@@ -120,9 +131,23 @@ def entry_of(name: str) -> GalleryEntry:
 def workflow_for(entry: GalleryEntry, pool: Pool) -> Workflow:
     """The entry's workflow with workers of the pool: each role another one, in turn where they are fewer.
 
-    Workers that cannot be used are left out if there are others, and so is what computes, as a calculator.
+    Workers that cannot be used are left out if there are others, and so is what computes, as a calculator,
+    but for the roles of one.
     """
-    return entry.workflow.with_workers(workers_for(entry.workflow.workers(), pool))
+    names = workers_for(entry.workflow.workers(), pool)
+    if _CALCULATORS[0] in names:
+        names |= dict(zip(_CALCULATORS, cycle(_computing(pool)), strict=False))
+    return entry.workflow.with_workers(names)
+
+
+def _computing(pool: Pool) -> Sequence[str]:
+    """Those that can call a built-in tool, and then other models; without any, the pool's calculators."""
+    cards = [worker.card for worker in pool.workers if worker.card.unusable is None]
+    built_in = {server.name for server in pool.tool_servers if server.built_in is not None}
+    callers = [card.name for card in cards if built_in & {tool.partition(":")[0] for tool in card.tools}]
+    if callers:
+        return [*callers, *(card.name for card in able_workers(pool) if card.name not in callers)]
+    return [card.name for card in cards if card.model == MODEL]
 
 
 def workers_for(roles: Sequence[str], pool: Pool) -> dict[str, str]:

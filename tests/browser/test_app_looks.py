@@ -34,7 +34,7 @@ def test_no_page_needs_a_horizontal_scroll_bar_at_any_width(visit, paced_app):
         query=UNBROKEN,
     )
     desk = WorkbenchPage(visit(paced_app))
-    expect(desk.page.locator('[class*="st-key-gallery-"]').get_by_role("button")).to_have_count(8)
+    expect(desk.page.locator('[class*="st-key-gallery-"]').get_by_role("button")).to_have_count(9)
     assert_fits(desk.page)
     desk.keyed(f"recent-{session}").get_by_role("button").click()
     desk.run()
@@ -196,7 +196,7 @@ def test_every_text_can_be_read_in_the_theme_the_browser_prefers(visit, paced_ap
     expect(desk.page.locator(".mark.current")).to_be_visible()
     assert_readable(desk.page)
     desk.button("New").click()
-    expect(desk.page.locator('[class*="st-key-gallery-"]').get_by_role("button")).to_have_count(8)
+    expect(desk.page.locator('[class*="st-key-gallery-"]').get_by_role("button")).to_have_count(9)
     assert_readable(desk.page)
     desk.page.get_by_role("link", name="Sessions").click()
     expect(desk.page.get_by_role("button", name="Actions for").first).to_be_visible()

@@ -75,7 +75,7 @@ def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     # 1. The start page: what this is, and what can be tried without a key.
     expect(page.get_by_role("heading", name="Conductor Studio")).to_be_visible()
     expect(page.get_by_text("Answers come from: simulated, no model is called")).to_be_visible()
-    expect(page.locator('[class*="st-key-gallery-"]').get_by_role("button")).to_have_count(8)
+    expect(page.locator('[class*="st-key-gallery-"]').get_by_role("button")).to_have_count(9)
 
     # 2. A question from the examples: the plan and its reasons, before anything runs.
     desk.button("Compare France, Japan and Brazil").click()

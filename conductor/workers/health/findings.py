@@ -12,7 +12,9 @@ from typing import Literal
 from conductor.values.messages import Completion, Value
 from conductor.workers.endpoint.catalogue import ServedModel
 
-Check = Literal["key", "reachable", "model", "answer"]
+Check = Literal["key", "reachable", "model", "answer", "command", "start", "tools"]
+"""The first four are of workers, the others of servers of tools."""
+
 FindingState = Literal["well", "unsure", "failing", "skipped"]
 """Unsure is what may be meant so; skipped is what cannot be known as another check fails."""
 

@@ -49,7 +49,7 @@ class Pool:
     out, `cards`, `identities` and `pool[name]` know them. `conductor` plans for them, `embeddings` turns
     texts into vectors; None if the file names none. `fitted` holds the files of fitted baselines by name,
     `planners` those of planners that learnt, and `planner` is the one that plans, if the file chooses one;
-    `colours` are those that the file chooses for workers.
+    `colours` are those that the file chooses for workers, `tool_servers` all servers that it names.
     """
 
     workers: tuple[Worker, ...]
@@ -59,6 +59,7 @@ class Pool:
     colours: Mapping[str, Colour] = field(default_factory=dict)
     planners: Mapping[str, Path] = field(default_factory=dict)
     planner: str | None = None
+    tool_servers: tuple[ToolServer, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.workers:
@@ -107,16 +108,16 @@ class Pool:
         """What each worker that may call tools has of them, as the pool file names them."""
         return {name: card.tools for name, card in self.cards.items() if card.tools}
 
-    @property
-    def tool_servers(self) -> tuple[ToolServer, ...]:
-        """The servers of the tools that its workers may call."""
-        return tuple(server for _, server in self._tool_places.values())
-
     @cached_property
     def _tool_places(self) -> Mapping[str, tuple[ToolConnections, ToolServer]]:
-        """The servers of tools by name, each with the connections by which it is reached."""
+        """The servers of its workers' tools by name, each with the connections by which it is reached."""
         own = [each for worker in self.workers for each in chain(worker) if isinstance(each, ToolWorker)]
         return {server.name: (each.connections, server) for each in own for server in each.servers}
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether a worker, or a fallback of one, may call tools."""
+        return bool(self._tool_places)
 
     def tool_version(self, name: str) -> str | None:
         """The name and version that the tool server of this name reports, as far as is known now."""
@@ -171,7 +172,7 @@ class Pool:
         return self._changed(lambda own: replace(own, permissions=replace(own.permissions, **permissions)))
 
     def _changed(self, change: Callable[[ToolWorker], ToolWorker]) -> Pool:
-        if not self.tool_servers:
+        if not self.calls_tools:
             return self
 
         def changed(own: Worker) -> Worker:

@@ -44,6 +44,7 @@ from conductor.workers.pool.schema import (
 from conductor.workers.pool.table import PlannerTable, WorkerTable, built
 from conductor.workers.protocol import Worker
 from conductor.workers.tools.permissions import Permissions
+from conductor.workers.tools.tool_server import ToolServer
 from conductor.workers.tools.tool_worker import ToolWorker
 from conductor.workers.wording.checkout import read_wording, sources
 
@@ -72,6 +73,7 @@ class PoolTables(NamedTuple):
     colours: Mapping[str, Colour]
     planners: Mapping[str, Path]
     planner: str | None
+    tool_servers: tuple[ToolServer, ...]
 
 
 def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTables:
@@ -121,7 +123,8 @@ def read_tables(text: str, *, source: str, folder: Path, pool: str) -> PoolTable
     tools = _tool_tables(document.get("tools", []), places, pool)
     _check_tools(tables, tools, places)
     workers = (*ready, *_with_fallbacks(tables, tools, folder, places))
-    return PoolTables(workers, conductor, embeddings, fitted, colours, planners, planner)
+    servers = tuple(table.server(folder) for table in tools.values())
+    return PoolTables(workers, conductor, embeddings, fitted, colours, planners, planner, servers)
 
 
 def _built_in(document: Mapping[str, Any], places: _Places) -> tuple[Worker, ...]:

@@ -75,6 +75,13 @@ class ServedTool(Value):
     open_world: bool | None = None
     server_version: str = ""
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether a further call gives the same: it reads, has no further effect, and looks at nothing that
+        changes without it, as its server states.
+        """
+        return bool(self.reads_only and self.idempotent and not self.open_world)
+
 
 class ToolResult(Value):
     """What a call gave. `cut` is the number of characters before `text` was cut, None if it is whole."""

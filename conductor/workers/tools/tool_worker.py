@@ -230,7 +230,7 @@ class ToolWorker:
             is_error=result.is_error,
             seconds=result.seconds,
             cut=result.cut,
-            repeatable=bool(tool.idempotent),
+            repeatable=tool.is_repeatable,
             allowed_by=self.permissions.of(tool) if decision is None else "person",
             sent=sent,
             server_version=tool.server_version,

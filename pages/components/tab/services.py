@@ -15,6 +15,8 @@ import streamlit as st
 from conductor.workers.discovery.local_servers import Finder
 from conductor.workers.embedded.downloads import Downloads
 from conductor.workers.health.probe import HealthProbe
+from conductor.workers.health.tool_health import ToolProbe
+from conductor.workers.tools.connections import connections
 from storage import data_folder, default_url
 from studio.access.exposure import Access, configured_access
 from studio.access.machine_token import MachineToken
@@ -38,6 +40,7 @@ class Services:
     viewed: ViewOnlyWorkbench
     configured: ConfiguredRuntime
     probe: HealthProbe
+    tool_probe: ToolProbe
     finder: Finder
     downloads: Downloads
     evaluations: BackgroundEvaluations
@@ -63,7 +66,8 @@ def services() -> Services:
             spawn = bench.background.spawn
             viewed = ViewOnlyWorkbench(bench)
             evaluations = BackgroundEvaluations(bench)
-            tools = HealthProbe(spawn, bench.store.ledger.add), Finder(spawn), Downloads()
+            probes = HealthProbe(spawn, bench.store.ledger.add), ToolProbe(spawn, connections())
+            tools = *probes, Finder(spawn), Downloads()
             trainings = Trainings(data_folder(default_url()) / "learn")
             _opened.append(Services(bench, viewed, configured, *tools, evaluations, trainings, tidying))
         return _opened[0]

@@ -226,3 +226,51 @@ def test_a_command_of_tools_is_accepted_by_an_option_or_at_a_terminal(
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
         assert "Start serve 'a b' for the tools of files? [y/N] " in line("doctor", *options).err
     assert is_accepted(server) is (typed != "n\n")
+
+
+TOOLS = """
+[[tools]]
+name = "sums"
+built_in = "calculator"
+
+[[tools]]
+name = "files"
+command = ["serve", "a b"]
+
+[[worker]]
+name = "reader"
+base_url = "http://127.0.0.1:9/v1"
+model = "m"
+retries = 0
+tools = ["sums", "files:read"]
+"""
+
+
+def test_each_server_of_tools_is_started_if_it_was_accepted_and_its_tools_are_listed(
+    line: Line, folder: Path
+) -> None:
+    (folder / "pool.toml").write_text(SUMS + TOOLS, encoding="utf-8")
+    result = line("doctor")
+    assert result.code == 1
+    rows = [row.split() for row in result.out.splitlines()]
+    [sums] = [row for row in rows if row[:3] == ["sums", "-", "starts"]]
+    assert sums[5:] == ["conductor-calculator", "1", "named", "built", "in:", "calculator"]
+    assert ["sums:calculate", "reads,", "idempotent", "reader"] in rows
+    assert ["files", "not", "accepted", "-", "-", "-", "-", "serve", "'a", "b'"] in rows
+    assert "\nfiles: serve 'a b' was not accepted on this machine, so it is not started; look" in result.out
+    assert result.err == "conductor: asking 2, a short answer each; starting 2 servers of tools\n"
+    shape = json.loads(line("doctor", "--json").out)
+    first, second = shape["tool_servers"]
+    assert (shape["ok"], first["ok"], second["ok"]) == (False, True, False)
+    [tool] = first["tools"]
+    assert (tool["name"], tool["reads_only"], tool["destructive"]) == ("calculate", True, False)
+    assert tool["workers"] == ["reader"]
+    assert [finding["word"] for finding in second["findings"]] == ["not accepted", "-"]
+
+
+def test_a_dry_run_names_the_servers_of_tools(line: Line, folder: Path) -> None:
+    (folder / "pool.toml").write_text(SUMS + TOOLS, encoding="utf-8")
+    rows = [row.split() for row in line("doctor", "--dry-run").out.splitlines()]
+    assert ["sums", "yes", "built", "in:", "calculator"] in rows
+    assert ["files", "no:", "its", "command", "was", "not", "accepted", "serve", "'a", "b'"] in rows
+    assert json.loads(line("doctor", "--dry-run", "--json").out)["started"] == ["sums", "files"]

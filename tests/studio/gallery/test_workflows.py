@@ -10,6 +10,7 @@ import pytest
 from conductor.errors import FormatError, QueryError
 from conductor.planner.planner import check_query
 from conductor.planner.rule_planner import OfflineConductor
+from conductor.workers.calculator.calculator_worker import Calculator
 from conductor.workers.pool.pool import Pool, built_in_pool, parse_pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.file import read_plan
@@ -44,8 +45,8 @@ def opened(empty_store: Path, tmp_path: Path) -> Iterator[Callable[[Pool], Workb
         bench.close()
 
 
-def test_there_are_eight_and_every_file_is_one_of_them():
-    assert len(GALLERY) == 8
+def test_there_are_nine_and_every_file_is_one_of_them():
+    assert len(GALLERY) == 9
     assert {file.stem for file in FILES.iterdir()} == {entry.name for entry in GALLERY}
 
 
@@ -89,6 +90,39 @@ def test_models_go_before_a_calculator_and_workers_that_cannot_be_used_are_left_
     assert set(workflow_for(debate, built_in_pool()).workers()) == {"smol"}
     assert set(workflow_for(debate, parse_pool(SUMS)).workers()) == {"sums"}
     assert [needs_models(pool) for pool in (mixed, built_in_pool(), parse_pool(SUMS))] == [False, False, True]
+
+
+EXACT = 'tools = ["exact:*"]\n'
+TOOLS = '[[tools]]\nname = "exact"\nbuilt_in = "calculator"\n[[tools]]\nname = "files"\ncommand = ["serve"]\n'
+
+
+@pytest.mark.parametrize(
+    ("pool", "workers"),
+    [
+        (built_in_pool(), ["smol", "calculator", "calculator"]),
+        (parse_pool(MODEL.format("a") + SUMS), ["a", "sums", "sums"]),
+        (parse_pool(SUMS + MODEL.format("a") + MODEL.format("b") + EXACT + TOOLS), ["a", "b", "a"]),
+        (parse_pool(MODEL.format("a") + EXACT + MODEL.format("b") + EXACT + TOOLS), ["a", "a", "b"]),
+        (parse_pool(MODEL.format("a") + 'tools = ["files"]\n' + TOOLS + SUMS), ["a", "sums", "sums"]),
+        (parse_pool(MODEL.format("a") + MODEL.format("b")), ["a", "b", "a"]),
+    ],
+    ids=["built in", "a calculator", "a built-in tool", "two with one", "other tools", "models"],
+)
+def test_what_computes_goes_to_workers_with_a_built_in_tool_or_to_a_calculator(pool, workers):
+    steps = workflow_for(entry_of("look-up-compute-check"), pool).steps
+    assert [step.worker for step in steps] == workers
+
+
+@pytest.mark.slow
+def test_a_formula_is_computed_and_checked_without_a_model_of_ones_own(opened):
+    bench = opened(Pool(workers=(SimulatedWorker(name="reader", tokens=3), Calculator())))
+    entry = entry_of("look-up-compute-check")
+    session = bench.editing.open_gallery(entry, entry.example)
+    bench.running.start(session.id)
+    bench.activities.wait(session.id)
+    [run] = bench.store.runs.of_session(session.id)
+    state = bench.store.runs.state(run.id)
+    assert [state.outputs[step].text.split("\n")[-1] for step in (1, 2)] == ["Answer: 107.1"] * 2
 
 
 @pytest.mark.slow
