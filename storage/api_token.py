@@ -30,7 +30,8 @@ _TEXT = re.compile(r"conductor_([0-9a-f]{10})_([\w-]{43})", re.ASCII)
 class TokenLimits(Value):
     """What a token allows; None leaves one open.
 
-    `workers` are those of the pool that its requests may have. `tokens` and `cost` (US dollars) are the
+    `workers` are those of the pool that its requests may have, `tools` those of the workers' own tools that
+    they may call, by patterns (SERVER, SERVER:NAME). `tokens` and `cost` (US dollars) are the
     budget of a `period`; those `per_minute` are rates. `keeps_unstored`: what its requests ask not to store
     is stored all the same. `small_requests` is the worker that answers in the place of a Conductor where a
     request offers no tools, as for the title of an agent's conversation.
@@ -44,6 +45,7 @@ class TokenLimits(Value):
     tokens_per_minute: int | None = Field(default=None, ge=1)
     keeps_unstored: bool = False
     small_requests: str | None = None
+    tools: tuple[str, ...] | None = Field(default=None, exclude_if=lambda tools: tools is None)
 
 
 class Token(Value):
@@ -83,6 +85,8 @@ def limit_texts(limits: TokenLimits) -> tuple[str, ...]:
     texts = [words.format(amount) for amount, words in amounts if amount is not None]
     if limits.workers is not None:
         texts.append(f"only {', '.join(limits.workers)}")
+    if limits.tools is not None:
+        texts.append(f"only the tools {', '.join(limits.tools)}" if limits.tools else "no tools of workers")
     if limits.small_requests is not None:
         texts.append(f"small requests to {limits.small_requests}")
     if limits.keeps_unstored:

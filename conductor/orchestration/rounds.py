@@ -121,6 +121,8 @@ def workflow_run(
     round = 1 if after is None else after.round + 1
     if request.may_call is not None:
         pool = pool.only(request.may_call)
+    if request.tool_limit is not None:
+        pool = pool.with_tools(request.tool_limit)
     if not request.attended:
         pool = pool.unattended
     if request.recorded:

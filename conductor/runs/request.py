@@ -45,7 +45,8 @@ class RunRequest:
     them. `sent_on`: the answer is sent on while it is written, so no part of it can be withdrawn. `may_call`
     are the pool's workers that it may call at all, None for all: a workflow with another one does not run.
     Not `attended`: no person can be asked whether a tool may act. `recorded`: a call of a tool that a run
-    before made gets the result from there. `by` is who makes it, for the ledger.
+    before made gets the result from there. `tool_limit` are patterns of the only tools that workers may call,
+    None for all. `by` is who makes it, for the ledger.
     """
 
     query: str
@@ -59,6 +60,7 @@ class RunRequest:
     may_call: frozenset[str] | None = None
     attended: bool = True
     recorded: bool = False
+    tool_limit: tuple[str, ...] | None = None
     by: Asker = UNKNOWN_ASKER
 
     def runnable(self, planned: Workflow) -> Workflow:

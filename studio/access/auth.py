@@ -38,11 +38,11 @@ class Principal:
     """Who sent a request, and what they may use. `token` is the id of their token in the store; None for
     programs on this machine.
 
-    `workers` are the pool's workers that they may use, None for all; `budget` is the most that one request of
-    theirs may spend, None if nothing is limited. A request may ask for less, never for more. `headers` go
-    out with the answer, such as the number of requests left. `keeps_unstored`: what they ask not to store is
-    stored all the same. `small_requests`: the worker that answers requests without tools in the place of a
-    Conductor, None for no such rule.
+    `workers` are the pool's workers that they may use, `tools` patterns of the tools that those may call,
+    None for all; `budget` is the most that one request of theirs may spend, None if nothing is limited. A
+    request may ask for less, never for more. `headers` go out with the answer, such as the number of requests
+    left. `keeps_unstored`: what they ask not to store is stored all the same. `small_requests`: the worker
+    that answers requests without tools in the place of a Conductor, None for no such rule.
     """
 
     token: str | None = None
@@ -51,6 +51,7 @@ class Principal:
     headers: Mapping[str, str] = field(default_factory=dict)
     keeps_unstored: bool = False
     small_requests: str | None = None
+    tools: tuple[str, ...] | None = None
 
     @property
     def asker(self) -> Asker:
@@ -155,6 +156,7 @@ class TokenAuthenticator:
             headers=admission.headers,
             keeps_unstored=limits.keeps_unstored,
             small_requests=limits.small_requests,
+            tools=limits.tools,
         )
 
     def _is_machines(self, bearer: str) -> bool:

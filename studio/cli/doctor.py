@@ -19,6 +19,7 @@ from conductor.workers.health.findings import Check, Health
 from conductor.workers.health.probe import AT_ONCE, Note, ProbeTarget, examine, targets
 from conductor.workers.health.tool_health import ToolServerHealth, examine_tools
 from conductor.workers.pool.pool import Pool, configured_path, configured_pool
+from conductor.workers.tools.allowed_tools import allow
 from conductor.workers.tools.connections import ToolConnections
 from conductor.workers.tools.tool_server import ToolServer
 from storage import SessionStore, default_url
@@ -40,7 +41,11 @@ app = App()
 def doctor(
     confirm: Annotated[bool, flag("--confirm-keys", "First let each key be sent to its host.")] = False,
     accept: Annotated[
-        bool, flag("--accept-tools", "First let each command of a tool server be started on this machine.")
+        bool,
+        flag(
+            "--accept-tools",
+            "First let each tool server be started on this machine, with its tools as they are.",
+        ),
     ] = False,
     *,
     dry_run: DryRun = False,
@@ -68,7 +73,7 @@ def doctor(
         starting = f"; starting {quantity(len(servers), 'server')} of tools" if servers else ""
         print_remark(f"asking {len(probes)}, a short answer each{starting}")
     charges: list[Charge] = []
-    examined, of_tools = asyncio.run(_examined(pool, probes, charges.append))
+    examined, of_tools = asyncio.run(_examined(pool, probes, charges.append, accept=accept))
     _record(charges, options.database or default_url())
     ok = not any(health.failing for _, health in examined) and not any(each.failing for each in of_tools)
     if options.json:
@@ -107,9 +112,11 @@ def _record(charges: Sequence[Charge], url: str) -> None:
 
 
 async def _examined(
-    pool: Pool, probes: Sequence[ProbeTarget], note: Note
+    pool: Pool, probes: Sequence[ProbeTarget], note: Note, *, accept: bool
 ) -> tuple[list[Examined], list[ToolServerHealth]]:
-    """All of them in their order, several called at a time, and the pool's servers of tools."""
+    """All of them in their order, several called at a time, and the pool's servers of tools, whose tools
+    `accept` allows as they describe themselves now.
+    """
     places = asyncio.Semaphore(AT_ONCE)
     connections = ToolConnections()
 
@@ -119,7 +126,12 @@ async def _examined(
 
     async def of_tools(server: ToolServer) -> ToolServerHealth:
         async with places:
-            return await examine_tools(server, pool, connections)
+            health = await examine_tools(server, pool, connections)
+            if accept and (changed := [tool.name for tool in health.tools if tool.changed_from is not None]):
+                allow(server, health.tools)
+                print_remark(f"{server.name} may describe itself as it does now: {', '.join(changed)}.")
+                health = await examine_tools(server, pool, connections)
+            return health
 
     try:
         return await asyncio.gather(

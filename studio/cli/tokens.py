@@ -31,11 +31,20 @@ def tokens() -> None:
     """
 
 
+def _patterns(text: str) -> list[str]:
+    """Patterns of tools in a text that separates them by commas; "none" is none of them."""
+    return [] if text.strip() == "none" else [part for each in text.split(",") if (part := each.strip())]
+
+
 @app.command()
 def create(
     *,
     name: Annotated[str, Argument(metavar="NAME", help="Who or what it is for.")],
     workers: Annotated[Sequence[str] | None, option("It may use these workers only.", "A,B", names)] = None,
+    tools: Annotated[
+        Sequence[str] | None,
+        option("Its workers may call these of their tools only; none: no tool.", "PATTERN,...", _patterns),
+    ] = None,
     tokens: Annotated[int | None, count("Its requests may use so many tokens.")] = None,
     cost: Annotated[float | None, option("Its requests may cost so much.", "USD", above_zero)] = None,
     each: Annotated[Period, option("What --tokens and --cost are for; days and months of UTC.")] = "total",
@@ -60,6 +69,7 @@ def create(
         tokens_per_minute=tokens_per_minute,
         keeps_unstored=keeps_unstored,
         small_requests=small_requests,
+        tools=None if tools is None else tuple(tools),
     )
     with stored(options) as store:
         token, text = store.tokens.create(name, limits)

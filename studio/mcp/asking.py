@@ -51,7 +51,9 @@ MaxSteps = Annotated[int, Field(ge=1, le=MAX_STEPS, description="The most steps 
 Rounds = Annotated[int, Field(ge=1, le=MAX_ROUNDS, description="How often the Conductor may plan.")]
 Decisions = Annotated[
     tuple[ToolDecision, ...],
-    Field(description="What the user decides of each call that waits, as show_run names them in waits_with."),
+    Field(
+        description="What the user decides of each call that waits, as show_step names them in waits_with."
+    ),
 ]
 Limits = Annotated[RequestBudget, Field(description="The most that this call may spend.")]
 

@@ -168,10 +168,10 @@ class Evaluating:
 
 def _check_unlimited(principal: Principal) -> None:
     """Raise `ApiError` for a token with limits of its own."""
-    if principal.workers is not None or principal.budget is not None:
+    if any(limit is not None for limit in (principal.workers, principal.tools, principal.budget)):
         raise ApiError(
             "An evaluation calls every worker of the pool and is counted as a whole, so a token that is "
-            "limited to some workers or to a budget may not make one; use one without these limits.",
+            "limited to some workers, tools or to a budget may not make one; use one without these limits.",
             status=403,
         )
 

@@ -93,16 +93,19 @@ def test_limits_are_told_in_words() -> None:
         requests_per_minute=60,
         keeps_unstored=True,
         small_requests="beta",
+        tools=("files", "web:search"),
     )
     assert limit_texts(limits) == (
         "20,000 tokens a day",
         "$1.5 a day",
         "60 requests per minute",
         "only alpha, beta",
+        "only the tools files, web:search",
         "small requests to beta",
         "unstored requests stay",
     )
     assert limit_texts(TokenLimits()) == ()
+    assert limit_texts(TokenLimits(tools=())) == ("no tools of workers",)
 
 
 @pytest.mark.parametrize("wrong", [{"tokens": 0}, {"cost": -1.0}, {"cost": float("inf")}, {"period": "year"}])

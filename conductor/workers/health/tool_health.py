@@ -24,6 +24,9 @@ from conductor.workers.tools.named_tools import allowed
 from conductor.workers.tools.tool_server import ServedTool, ToolServer
 from conductor.workers.tools.tool_worker import ToolWorker
 
+_WORDS = 400
+"""Characters of a description in a finding."""
+
 
 @dataclass(frozen=True)
 class ToolServerHealth:
@@ -127,12 +130,25 @@ def _wrong(
                 continue
             message = f"{worker.card.name} names {pattern!r}, and this server has no such tool"
             yield failing("tools", "no such tool", message, "correct tools in the worker's table")
+    for tool in tools:
+        if tool.changed_from is not None:
+            message = (
+                f"{tool.name} describes itself otherwise than when it was allowed, so no step gets it. It "
+                f"was: {_short(tool.changed_from)} It is: {_short(tool.description)}"
+            )
+            yield failing(
+                "tools", "changed", message, f"accept it by `{command_name()} doctor --accept-tools`"
+            )
     for worker in workers:
         if worker.card.model == SHIPPED_MODEL:
             message = (
                 f"{worker.card.name} calls none: the chat template of {SHIPPED_MODEL} has no place for tools"
             )
             yield unsure("tools", "not called", message, "name them in the tools of another model")
+
+
+def _short(description: str) -> str:
+    return repr(" ".join(description[:_WORDS].split()) + "…" * (len(description) > _WORDS))
 
 
 class ToolProbe:

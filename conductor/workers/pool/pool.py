@@ -163,6 +163,10 @@ class Pool:
         """The pool whose tools act once `stored` has returned; see `ToolWorker`."""
         return self._changed(lambda own: replace(own, stored=stored))
 
+    def with_tools(self, patterns: tuple[str, ...]) -> Pool:
+        """The pool whose workers may call no other tools than those that these patterns name."""
+        return self._permitted(limit=patterns)
+
     @cached_property
     def unattended(self) -> Pool:
         """The pool for runs in which no person is asked whether a tool may act."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from conductor.errors import ToolError
 from conductor.workers.tools.accepted_commands import check_accepted
+from conductor.workers.tools.allowed_tools import compared
 from conductor.workers.tools.tool_server import ServedTool, ToolResult, ToolServer
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class ToolConnections:
 
     async def tools(self, server: ToolServer) -> tuple[ServedTool, ...]:
         """What the server serves. Raises `ToolError`."""
-        served = await self._wait(server, lambda connection: connection.tools())
+        served = compared(server, await self._wait(server, lambda connection: connection.tools()))
         self._versions[server] = served[0].server_version if served else ""
         return served
 

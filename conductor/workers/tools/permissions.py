@@ -24,7 +24,8 @@ from conductor.workers.tools.tool_server import ServedTool
 class Permissions:
     """Who may let a tool act. Servers in `never` need no question, those in `first` one for each of their
     tools. `allows` are patterns (see `allowed`) that the person allowed who began the run, `grants` those
-    of an earlier yes. Not `attended`: no person can be asked.
+    of an earlier yes. Not `attended`: no person can be asked. `limit` are patterns of the only tools that
+    may be called at all, None for all.
     """
 
     never: frozenset[str] = frozenset()
@@ -32,6 +33,7 @@ class Permissions:
     allows: tuple[str, ...] = ()
     grants: tuple[str, ...] = ()
     attended: bool = True
+    limit: tuple[str, ...] | None = None
 
     def of(self, tool: ServedTool) -> Permission | None:
         """Who allows the tool; None: a person is asked."""
@@ -42,6 +44,10 @@ class Permissions:
         if allowed(self.allows, [tool]):
             return "person"
         return "earlier" if allowed(self.grants, [tool]) else None
+
+    def within_limit(self, tools: Sequence[ServedTool]) -> Sequence[ServedTool]:
+        """Those that may be called at all."""
+        return tools if self.limit is None else allowed(self.limit, tools)
 
     def offers(self, tool: ServedTool) -> bool:
         """Whether a worker is offered the tool: it may call it, or a person can be asked."""

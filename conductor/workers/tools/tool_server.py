@@ -63,6 +63,7 @@ class ToolServer(Value):
 class ServedTool(Value):
     """A tool of a server. `parameters` is a JSON Schema as JSON text. The four annotations are the server's
     own claims, None if it makes no such claim; `server_version` is the name and version that it reports.
+    `changed_from` is how it described itself when it was allowed, if it does otherwise now.
     """
 
     server: str
@@ -74,6 +75,7 @@ class ServedTool(Value):
     destructive: bool | None = None
     open_world: bool | None = None
     server_version: str = ""
+    changed_from: str | None = None
 
     @property
     def is_repeatable(self) -> bool:

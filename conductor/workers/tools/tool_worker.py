@@ -13,6 +13,7 @@ from functools import cached_property
 
 from conductor.errors import ToolError, WorkerError
 from conductor.text.bounded_value import json_object
+from conductor.typed_command import command_name
 from conductor.values.message_parts.tool_use import ToolDecision, ToolQuestion, ToolRequest, ToolUse
 from conductor.values.message_parts.tools import MAX_TOOLS, Tool, ToolCall, ToolChoice, ToolOffer
 from conductor.values.messages import (
@@ -49,6 +50,7 @@ from conductor.workers.tools.tool_server import ServedTool, ToolServer
 ROUNDS = 8
 """How often a worker may call tools before it must answer."""
 
+_OUTAGE = "no tool server"
 _NO_MORE = ToolChoice(kind="none")
 _NOTHING = Delta("")
 
@@ -79,6 +81,8 @@ class ToolWorker:
     def card(self) -> WorkerCard:
         own = self.worker.card
         tools = [*self.patterns, *(server.model_dump_json() for server in self.servers)]
+        if self.permissions.limit is not None:
+            tools.append(json.dumps(["only", *self.permissions.limit]))
         return own.model_copy(
             update={"tools": self.patterns, "parameters": json.dumps([own.parameters, *tools])}
         )
@@ -143,11 +147,14 @@ class ToolWorker:
         try:
             lists = [await self.connections.tools(server) for server in self.servers]
         except ToolError as error:
-            raise WorkerError(f"{self.worker.card.name} has no tools: {error}", used=NOTHING_USED) from error
+            reason = f"{self.worker.card.name} has no tools: {error}"
+            raise WorkerError(reason, outage=_OUTAGE, used=NOTHING_USED) from error
         served = [tool for tools in lists for tool in tools]
-        usable = [tool for tool in served if self.permissions.offers(tool)]
+        reached = self.permissions.within_limit(served)
+        usable = [tool for tool in reached if self.permissions.offers(tool)]
         for pattern in self.patterns:
-            if not allowed([pattern], usable):
+            limited = self.permissions.limit is not None and not allowed([pattern], reached)
+            if not limited and not allowed([pattern], usable):
                 raise WorkerError(self._missing(pattern, served), used=NOTHING_USED)
         tools = allowed(self.patterns, usable)
         if self.within is not None:
@@ -155,6 +162,8 @@ class ToolWorker:
             for pattern in self.within if self.own else ():
                 if not allowed([pattern], tools):
                     raise WorkerError(_not_its_own(pattern, self.worker.card.name, others), used=NOTHING_USED)
+        if (changed := next((tool for tool in tools if tool.changed_from is not None), None)) is not None:
+            raise WorkerError(_changed(changed), used=NOTHING_USED)
         if len(tools) > MAX_TOOLS:
             raise WorkerError(
                 f"{self.worker.card.name} has {len(tools)} tools, and a model takes {MAX_TOOLS}; name "
@@ -208,7 +217,7 @@ class ToolWorker:
                     if at not in settled
                 }
         except* ToolError as errors:
-            raise WorkerError(str(errors.exceptions[0]), used=NOTHING_USED) from errors
+            raise WorkerError(str(errors.exceptions[0]), outage=_OUTAGE, used=NOTHING_USED) from errors
         return tuple(settled[at] if at in settled else tasks[at].result() for at in range(len(requests)))
 
     async def _result(
@@ -283,6 +292,14 @@ def with_step_tools(worker: Worker, tools: tuple[str, ...] | None, *, own: bool 
     if tools and own:
         raise WorkerError(_not_its_own(tools[0], worker.card.name, ()), used=NOTHING_USED)
     return without_tools(worker)
+
+
+def _changed(tool: ServedTool) -> str:
+    return (
+        f"The tool {tool.server}:{tool.name} describes itself otherwise than when it was allowed on this "
+        f"machine, so no step gets it. `{command_name()} doctor` shows both descriptions; accept the new one "
+        f"by `{command_name()} doctor --accept-tools`."
+    )
 
 
 def _not_its_own(pattern: str, worker: str, others: Sequence[ServedTool]) -> str:

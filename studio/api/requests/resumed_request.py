@@ -87,7 +87,12 @@ def within_limits(
     settings = request.settings.model_copy(update=update)
     # Of a request that was for some workers, those and what a person put into its workflow since.
     among = (*settings.workers, *workflow.workers()) if settings.workers else None
-    return replace(request, settings=settings, may_call=principal.reached(cards.values(), among=among))
+    return replace(
+        request,
+        settings=settings,
+        may_call=principal.reached(cards.values(), among=among),
+        tool_limit=principal.tools,
+    )
 
 
 def _request(

@@ -145,6 +145,7 @@ async def run_request(
         sent_on=bool(request.stream),
         may_call=terms.workers.reached(principal),
         attended=terms.stored,
+        tool_limit=principal.tools,
     )
     return work, RequestSession(
         token=principal.token,

@@ -36,7 +36,7 @@ def test_a_token_is_shown_once_alone_on_its_stream(line: Line, folder: Path) -> 
 def test_limits_are_stored_and_shown(line: Line) -> None:
     limits = (
         "--workers alpha,beta --tokens 5000 --cost 1.5 --each day --per-minute 60 --tokens-per-minute 900"
-        " --keeps-unstored --small-requests beta"
+        " --keeps-unstored --small-requests beta --tools files,web:search"
     )
     token = json.loads(line("tokens", "create", "lab", *limits.split(), "--json").out)
     assert read_token(token.pop("token")) is not None
@@ -49,10 +49,13 @@ def test_limits_are_stored_and_shown(line: Line) -> None:
         "tokens_per_minute": 900,
         "keeps_unstored": True,
         "small_requests": "beta",
+        "tools": ["files", "web:search"],
     }
     assert json.loads(line("tokens", "list", "--json").out)["tokens"] == [token]
     limits = "5,000 tokens a day, $1.5 a day, 60 requests per minute, 900 tokens per minute, only alpha, beta"
     assert limits in line("tokens", "list").out
+    none = json.loads(line("tokens", "create", "thinker", "--tools", "none", "--json").out)
+    assert none["limits"]["tools"] == []
 
 
 @pytest.mark.slow

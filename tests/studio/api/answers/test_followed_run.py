@@ -440,6 +440,40 @@ def test_a_response_waits_for_a_yes_and_goes_on_as_it_was_decided(servers: tuple
     assert ended.conductor["waits_with"] == []
 
 
+@pytest.mark.parametrize(
+    ("limit", "names"),
+    [(("files:read", "web"), ["files__read"]), (("files:w*",), ["files__write"]), ((), [])],
+)
+def test_a_token_has_the_tools_that_it_names(
+    servers: tuple[Stage, Stage], limit: tuple[str, ...], names: list[str]
+) -> None:
+    stage, _ = servers
+    model = Caller([saying("So.")])
+    stage.plays(with_tools(model, ScriptedTools(contents)))
+    stage.auth.principal = Principal(tools=limit)
+    with stage.client() as client:
+        client.chat.completions.create(model="worker:alpha", messages=[{"role": "user", "content": "Why?"}])
+    offer = model.requests[0].sampling.tools
+    assert [tool.name for tool in (offer.tools if offer is not None else ())] == names
+
+
+def test_a_token_allows_no_call_beyond_its_tools(servers: tuple[Stage, Stage]) -> None:
+    one, other = servers
+    tools = ScriptedTools(contents)
+    model = Caller([calling("files__write", id="w"), saying("So.")])
+    for stage in servers:
+        stage.plays(with_tools(model, tools), SimulatedWorker(name="beta"))
+    with one.client() as client:
+        first: Any = client.responses.create(
+            model="conductor", input="Why?", extra_body={"conductor": {"workflow": TOOLED}}
+        )
+        other.auth.principal = Principal(tools=("files:read",))
+        decision = {"step": 0, "at": 0, "id": "w", "verdict": "allow"}
+        assert resume(other, first.id, decisions=[decision]).status_code == 200
+        until(lambda: client.responses.retrieve(first.id).status != "in_progress")
+    assert tools.log == []
+
+
 def test_what_is_not_stored_is_offered_no_tool_that_acts(servers: tuple[Stage, Stage]) -> None:
     stage, _ = servers
     model = Caller([saying("So.")])
