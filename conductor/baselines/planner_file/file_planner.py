@@ -123,7 +123,7 @@ class FilePlanner:
             async for item in self.base.stream(request.model_copy(update={"examples": examples})):
                 yield _with_more(item, used)
             return
-        choice = _choice(file, near, plans, vector, rows)
+        choice = _choice(file, near, plans)
         plan = None if choice is None else file.plans[choice.plan]
         if choice is None or plan is None or plan.workflow is None:
             reason = _UNLIKE if choice is None else f"Its plans were right on {_counts(choice, near)}."
@@ -180,19 +180,22 @@ async def _encoded_with(
 
 def _near(file: PlannerFile, vector: Matrix, rows: Matrix) -> tuple[Neighbour, ...]:
     from conductor.baselines.planner_file.plan_choice import neighbours  # noqa: PLC0415 - it brings numpy
+    from conductor.baselines.planner_file.plan_regression import neighbours_by_plans  # noqa: PLC0415
 
+    if _tries_all(file):
+        return neighbours_by_plans(file, vector, rows)
     return neighbours(vector, rows, most=file.neighbours)
 
 
-def _choice(
-    file: PlannerFile, near: tuple[Neighbour, ...], plans: Collection[int], vector: Matrix, rows: Matrix
-) -> PlanChoice | None:
-    from conductor.baselines.planner_file.plan_choice import choose  # noqa: PLC0415 - it brings numpy
-    from conductor.baselines.planner_file.plan_regression import likelihoods  # noqa: PLC0415
+def _choice(file: PlannerFile, near: tuple[Neighbour, ...], plans: Collection[int]) -> PlanChoice | None:
+    from conductor.baselines.planner_file.plan_choice import PRIOR, choose  # noqa: PLC0415 - it brings numpy
 
-    # Only a search tries all of its plans on all questions.
-    likely = likelihoods(file, vector, rows) if file.method == "search" else None
-    return choose(file, near, plans, likely)
+    return choose(file, near, plans, prior=0.0 if _tries_all(file) else PRIOR)
+
+
+def _tries_all(file: PlannerFile) -> bool:
+    """Whether all of its plans were tried on all questions, as only a search does."""
+    return file.method == "search" and file.use == "nearest"
 
 
 def _offered(file: PlannerFile, request: PlanRequest) -> frozenset[int]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conductor.baselines.learning.vectors import Matrix, Vector
+from conductor.baselines.learning.vectors import Matrix
 from conductor.baselines.planner_file.planner_file import PlannerFile
 
-_PRIOR = 1.5
+PRIOR = 1.5
 """How much similarity a plan's share of right answers on all questions weighs like."""
 
 _BY_HAND = 3.0
@@ -55,11 +55,11 @@ def choose(
     file: PlannerFile,
     near: Sequence[Neighbour],
     plans: Collection[int] | None = None,
-    likely: Vector | None = None,
+    *,
+    prior: float = PRIOR,
 ) -> PlanChoice | None:
     """The plan, of `plans` (None: of all), that was right most often on these neighbours, weighted by how
-    similar they are, or with `likely` the one that is right most likely; of plans that are as good the one of
-    fewest tokens. None if none was tried there.
+    similar they are; of plans that are as good the one of fewest tokens. None if none was tried there.
     """
     rates = file.rates()
     right: dict[int, list[float]] = {}
@@ -77,13 +77,8 @@ def choose(
         return None
     # A plan that a neighbour did not try counts as not right there, or one lucky answer would win.
     hands = [each.similarity for each in near if file.questions[each.question].by_hand is not None]
-    whole = sum(each.similarity for each in near) + _BY_HAND * sum(hands) + _PRIOR
-    worth = {
-        plan: (sum(right.get(plan, ())) + _PRIOR * rates[plan]) / whole
-        if likely is None
-        else float(likely[plan])
-        for plan in allowed
-    }
+    whole = sum(each.similarity for each in near) + _BY_HAND * sum(hands) + prior
+    worth = {plan: (sum(right.get(plan, ())) + prior * rates[plan]) / whole for plan in allowed}
     best = max(worth.values())
     good = [plan for plan in allowed if worth[plan] > best - _ALIKE]
 

@@ -68,7 +68,7 @@ class TriedQuestion(Value):
 
 class ExamRow(Value):
     """How a planner did on the questions that are held out; amounts are means of a question, planning
-    included, None if unknown.
+    included, None if unknown. `p` of the difference is adjusted over the rows (Holm).
     """
 
     planner: str
@@ -78,6 +78,7 @@ class ExamRow(Value):
     cost: float | None = None
     difference: float | None = None
     between: tuple[float, float] | None = None
+    p: float | None = None
 
 
 class PlannerCard(Value):

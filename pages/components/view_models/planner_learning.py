@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from conductor.baselines.planner_file.planner_file import ExamRow, Learner, PlannerFile, PlanUse
 from conductor.evaluation.report.names import planner_name
-from conductor.text.formatting import dollars, percent, quantity, tokens
+from conductor.text.formatting import dollars, p_value, percent, quantity, tokens
 from conductor.values.budget import Budget
 from studio.evaluation.outlook import EvaluationOutlook
 from studio.learning.planner_run import PlannerRun
@@ -140,6 +140,7 @@ def exam_rows(learnt: PlannerFile) -> Sequence[Mapping[str, str]]:
             "95% interval": ""
             if row.between is None
             else f"{_points(row.between[1])} to {_points(row.between[0])}",
+            "p (Holm)": "" if row.p is None else p_value(row.p),
         }
         for at, row in enumerate(exam)
     ]

@@ -26,7 +26,7 @@ from conductor.baselines.planner_file.planner_file import (
 from conductor.errors import DataError, PoolError
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.files.project_folder import new_pool_file
-from conductor.text.formatting import dollars, percent, quantity, tokens
+from conductor.text.formatting import dollars, p_value, percent, quantity, tokens
 from conductor.workers.pool.built_in import built_in_file
 from conductor.workers.pool.pool import configured_path
 from conductor.workers.pool.toml_editor import PoolDocument
@@ -216,7 +216,7 @@ def _show(learnt: PlannerFile, path: Path, options: Shared, *, plans: bool = Fal
     lines = [
         f"{path}: {learnt.name} learnt from {quantity(card.fit, 'question')} of {card.data}; "
         f"{learnt.solved} of them were solved, by {quantity(len(learnt.plans), 'plan')}.",
-        "It takes the plan that is right most likely, as it is."
+        "It takes the plan that was right most often on the nearest questions, as it is."
         if learnt.use == "nearest"
         else f"The nearest solved questions stand in the prompt of {learnt.conductor}.",
         f"Learning took {_took(card)}.",
@@ -253,10 +253,11 @@ def _exam_lines(learnt: PlannerFile) -> Sequence[str]:
             ""
             if row.difference is None or row.between is None
             else f"{0.0 - row.difference:+.3f} ({-row.between[1]:+.3f} to {-row.between[0]:+.3f})",
+            "" if row.p is None else p_value(row.p),
         )
         for at, row in enumerate(learnt.card.exam)
     ]
-    head = ("planner", "right", "tokens", "cost", f"{learnt.name} ahead by")
+    head = ("planner", "right", "tokens", "cost", f"{learnt.name} ahead by", "p (Holm)")
     return [table(head, rows, right=(1, 2, 3))]
 
 

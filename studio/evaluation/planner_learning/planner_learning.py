@@ -313,6 +313,7 @@ def _exam_row(row: PlannerRow) -> ExamRow:
         cost=None if row.cost is None else row.cost.value,
         difference=None if paired is None else paired.difference,
         between=None if paired is None else (paired.interval.low, paired.interval.high),
+        p=None if paired is None else paired.read_p,
     )
 
 

@@ -22,7 +22,7 @@ from studio.learning.planner_run import SETTINGS, PlannerSettings
 ROWS = (
     ExamRow(planner="planner:mine", right=9, answers=10, tokens=100.0),
     ExamRow(
-        planner="conductor", right=4, answers=10, tokens=300.0, difference=-0.5, between=(-0.7, -0.2)
+        planner="conductor", right=4, answers=10, tokens=300.0, difference=-0.5, between=(-0.7, -0.2), p=0.012
     ),
     ExamRow(planner="baseline:vote", right=6, answers=10, tokens=500.0, difference=-0.3, between=(-0.5, 0.1)),
     ExamRow(planner="perfect router", right=10, answers=10, difference=0.1, between=(-0.1, 0.3)),

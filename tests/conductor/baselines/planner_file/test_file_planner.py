@@ -102,6 +102,17 @@ async def test_the_nearest_questions_plan_is_taken_with_the_reason(
     assert report.handed_over is None
 
 
+async def test_a_search_takes_the_plan_of_a_kind_before_a_dearer_one_that_suits_all_kinds(
+    planner: Planners,
+) -> None:
+    every = single("alpha", "Try all.", tokens=900)
+    questions = tuple(each.model_copy(update={"right": (*each.right, 2)}) for each in FILE.questions)
+    file = FILE.model_copy(update={"plans": (*FILE.plans, every), "questions": questions, "method": "search"})
+    report = await report_of(planner(file), "What is the capital of Kenya?")
+    assert report.workflow == FILE.plans[0].workflow
+    assert "right on 4 of 4 of the 4 nearest questions" in report.reasoning
+
+
 async def test_a_question_like_none_is_handed_over_to_the_conductor_with_the_reason(
     planner: Planners,
 ) -> None:

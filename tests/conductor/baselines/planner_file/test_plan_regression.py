@@ -1,4 +1,4 @@
-"""The likeliest plan is found by the words that matter, and not by the nearest question alone."""
+"""Questions are near by the words that decide which plans are right, and plans are compared there."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 
 from conductor.baselines.encoder import Encoder
 from conductor.baselines.learning.vectors import weighted_counts
-from conductor.baselines.planner_file.plan_choice import choose, neighbours
-from conductor.baselines.planner_file.plan_regression import left_out, likelihoods
-from conductor.baselines.planner_file.planner_file import TriedQuestion
+from conductor.baselines.planner_file.plan_choice import choose
+from conductor.baselines.planner_file.plan_regression import left_out, neighbours_by_plans
+from conductor.baselines.planner_file.planner_file import PlannerFile, TriedQuestion
 from conductor.workers.simulated import SimulatedWorker
 from tests.support.cases.planner_cases import planner_of, single
 
@@ -31,25 +31,43 @@ def row_of(question: str) -> np.ndarray:
     return weighted_counts([question], ENCODER.weights)
 
 
+def plan_for(file: PlannerFile, question: str) -> int:
+    near = neighbours_by_plans(file, row_of(question), ROWS)
+    choice = choose(file, near, prior=0)
+    assert choice is not None
+    return choice.plan
+
+
 @pytest.mark.parametrize(
     ("question", "plan"), [("The capital of Japan?", 0), ("What length has Japan in a table?", 1)]
 )
 def test_a_word_in_which_kinds_differ_decides(question: str, plan: int) -> None:
-    likely = likelihoods(FILE, row_of(question), ROWS)
-    assert likely[plan] > 0.5 > likely[1 - plan]
-    near = neighbours(row_of(question), ROWS, most=8)
-    choice = choose(FILE, near, likely=likely)
-    assert choice is not None
-    assert choice.plan == plan
+    near = neighbours_by_plans(FILE, row_of(question), ROWS)
+    assert len(near) == 8
+    assert {each.question // len(LANDS) for each in near[:6]} == {plan}
+    assert plan_for(FILE, question) == plan
 
 
-def test_a_plan_that_a_person_chose_counts_for_its_question_and_less_elsewhere() -> None:
+def test_a_plan_that_suits_all_kinds_is_not_taken_where_a_cheaper_one_suits_the_kind() -> None:
+    every = single("alpha", "Try all.", tokens=900)
+    questions = [each.model_copy(update={"right": (*each.right, 2)}) for each in FILE.questions]
+    file = FILE.model_copy(
+        update={"plans": (*FILE.plans, every), "questions": tuple(questions), "neighbours": 5}
+    )
+    assert [plan_for(file, each) for each in ("The capital of Japan?", "What length has Japan?")] == [0, 1]
+
+
+def test_a_question_with_the_words_of_one_that_a_person_gave_a_plan_gets_that_plan() -> None:
     workflow = FILE.plans[1].workflow
     assert workflow is not None
     cards = {name: SimulatedWorker(name).card for name in ("alpha", "beta")}
     corrected = FILE.corrected(CAPITALS[0], workflow, cards)
-    assert likelihoods(corrected, row_of(CAPITALS[0]), ROWS).argmax() == 1
-    assert likelihoods(FILE, row_of(CAPITALS[0]), ROWS).argmax() == 0
+    assert (plan_for(FILE, CAPITALS[0]), plan_for(corrected, CAPITALS[0])) == (0, 1)
+    assert plan_for(corrected, "The capital of Japan?") == 0
+
+
+def test_a_question_that_has_nothing_in_common_has_no_neighbour() -> None:
+    assert neighbours_by_plans(FILE, row_of("Zanzibar!"), ROWS) == ()
 
 
 def test_what_a_question_itself_came_to_does_not_count_for_it() -> None:

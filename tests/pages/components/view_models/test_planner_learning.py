@@ -42,9 +42,11 @@ def test_the_examination_has_this_planner_first_and_a_cost_only_where_one_is_kno
     first, conductor, *_ = exam_rows(learnt_planner())
     assert first == {
         "Planner": "mine", "Right": "90%", "Tokens per question": "100", "Lead of mine": "",
-        "95% interval": "",
+        "95% interval": "", "p (Holm)": "",
     }  # fmt: skip
-    assert (conductor["Lead of mine"], conductor["95% interval"]) == ("+50.0 points", "+20.0 to +70.0")
+    assert (conductor["Lead of mine"], conductor["95% interval"], conductor["p (Holm)"]) == (
+        *("+50.0 points", "+20.0 to +70.0", "0.012"),
+    )
     paid = tuple(row.model_copy(update={"cost": 0.5}) for row in ROWS[:1])
     assert exam_rows(learnt_planner(exam=paid))[0]["Cost per question"] == "$0.5000"
 

@@ -31,6 +31,7 @@ def test_a_planner_is_learnt_shown_used_and_taken_back(line: Line, pool: Path) -
     assert learnt.code == 0, learnt.err
     assert "mine learnt from 20 questions of demo" in learnt.out
     assert "On 20 held-out questions:" in learnt.out
+    assert "p (Holm)" in learnt.out
     assert "perfect router" in learnt.out
     assert "learn use data/learn/mine/planner.json" in learnt.err
     shape = json.loads(line("learn", "show", "data/learn/mine", "--json").out)

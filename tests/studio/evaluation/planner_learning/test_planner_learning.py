@@ -33,6 +33,7 @@ from storage import SessionStore
 from studio.evaluation.execution.evaluation_run import Progress
 from studio.evaluation.planner_learning.learning_folder import LearningFolder, LearningSettings
 from studio.evaluation.planner_learning.planner_learning import Halves, PlannerLearning
+from studio.evaluation.results import find_evaluation, table_of_evaluation
 from studio.workbench import Workbench
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
@@ -121,6 +122,9 @@ def test_it_learns_which_worker_is_right_on_what_and_is_examined_on_other_questi
     assert (learnt.card.fit, learnt.card.held_out, learnt.card.stopped) == (20, 20, None)
     assert learnt.card.calls > 0
     assert notes[0] == "plans are tried on 20 questions"
+    record = find_evaluation(bench.store, learnt.card.evaluations[1])
+    rows = table_of_evaluation(bench.store, record).rows
+    assert [row.p for row in others] == [row.difference and row.difference.adjusted for row in rows[1:]]
     # None of the questions that examine it taught it anything.
     exam = bench.store.evaluations.items(learnt.card.evaluations[1])
     assert not {item.question for item in exam} & {each.question for each in learnt.questions}
