@@ -64,7 +64,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "pool": ("pool", "Find models on this machine and by keys, and use them."),
     "plugins": ("plugins", "List what installed packages add."),
     "info": ("info", "Show which pool, store and variables are in force here, and why."),
-    "doctor": ("doctor", "Try every worker and the Conductor."),
+    "doctor": ("doctor", "Try every worker, the Conductor and every server of tools."),
     "learn": (
         "learning.training_commands",
         "Learn a planner for your pool, or train a Conductor by reinforcement.",
