@@ -70,7 +70,8 @@ class ToolsTable(PoolTable):
 
     `ask` is when a person is asked before a tool acts that the server does not mark as only reading: before
     each call, or before the `first` of each tool in a session. Without `trust` nothing that the server states
-    of its tools counts: each of them acts.
+    of its tools counts: each of them acts. `pinned`: a tool that describes itself otherwise than at first is
+    called no more.
     """
 
     name: ToolServerName
@@ -84,6 +85,7 @@ class ToolsTable(PoolTable):
     seconds: Seconds = 60.0
     ask: Literal["always", "first", "never"] = "always"
     trust: bool = True
+    pinned: bool = True
 
     @model_validator(mode="after")
     def _is_one_server(self) -> Self:
@@ -112,6 +114,7 @@ class ToolsTable(PoolTable):
             headers=tuple(self.headers.items()),
             seconds=self.seconds,
             trust=self.trust,
+            pinned=self.pinned,
             pool=self._pool,
         )
 

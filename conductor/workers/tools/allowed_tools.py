@@ -45,7 +45,7 @@ def compared(server: ToolServer, tools: Sequence[ServedTool]) -> tuple[ServedToo
     """The tools, each with what it was if it describes itself otherwise than when it was allowed; one that is
     listed for the first time is allowed as it is.
     """
-    if server.built_in is not None:
+    if server.built_in is not None or not server.pinned:
         return tuple(tools)
     with _lock:
         mark, records = _mark(server), _records()

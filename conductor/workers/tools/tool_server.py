@@ -31,7 +31,8 @@ class ToolServer(Value):
 
     No secret is in here: `env` are the names of variables that the process gets beside `PATH`, `HOME` and the
     like, `headers` pairs of a header and the variable that has its value. `seconds` is the longest call.
-    Without `trust`, what it states of its tools does not count.
+    Without `trust`, what it states of its tools does not count; unless they are `pinned`, they may describe
+    themselves otherwise at any time.
     `pool` is the whole path of the pool file that names it, for which its keys were confirmed, or "".
     """
 
@@ -44,6 +45,7 @@ class ToolServer(Value):
     headers: tuple[tuple[Header, KeyVariable], ...] = ()
     seconds: Seconds = 60.0
     trust: bool = Field(default=True, exclude_if=lambda trust: trust)
+    pinned: bool = Field(default=True, exclude_if=lambda pinned: pinned)
     pool: str = ""
 
     def model_post_init(self, _context: object) -> None:

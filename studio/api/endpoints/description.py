@@ -14,6 +14,7 @@ from studio.api.requests.chat_request import ChatRequest, MetadataChange
 from studio.api.requests.embeddings import EmbeddingsRequest
 from studio.api.requests.request import RequestBody
 from studio.api.requests.responses_request import ResponsesRequest
+from studio.api.requests.resumed_request import Resumption
 from studio.api.stored.lists import MAX_LIMIT, StoredList
 
 
@@ -34,7 +35,13 @@ class ApiApp(FastAPI):
         return document
 
 
-_BODIES: tuple[type[RequestBody], ...] = (ChatRequest, ResponsesRequest, EmbeddingsRequest, MetadataChange)
+_BODIES: tuple[type[RequestBody], ...] = (
+    ChatRequest,
+    ResponsesRequest,
+    EmbeddingsRequest,
+    MetadataChange,
+    Resumption,
+)
 
 
 def _schemas_of_bodies() -> dict[str, dict[str, Any]]:
@@ -67,6 +74,13 @@ def answering(
     schema = {"$ref": f"#/components/schemas/{body.__name__}"}
     content = {"application/json": {"schema": schema}}
     return {**described, "openapi_extra": {"requestBody": {"required": True, "content": content}}}
+
+
+def resuming(name: str, body: type[RequestBody], answer: type[BaseModel]) -> dict[str, Any]:
+    """The description of an endpoint that goes on with what is there, with a body or without one."""
+    described = returning(name, answer, statuses=(400, 401, 403, 404, 409, 413, 415, 429, 503))
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{body.__name__}"}}}
+    return {**described, "openapi_extra": {"requestBody": {"required": False, "content": content}}}
 
 
 def returning(

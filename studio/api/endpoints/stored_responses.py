@@ -12,11 +12,11 @@ from studio.api.answers.followed_run import FollowedRun
 from studio.api.answers.response_run import Rerun
 from studio.api.answers.streaming import EventStream
 from studio.api.endpoints.answering import answered
-from studio.api.endpoints.description import listing, returning
+from studio.api.endpoints.description import listing, resuming, returning
 from studio.api.endpoints.service import Authenticated, StoredId, service_of, unheeded_header
 from studio.api.error_answers import Json
 from studio.api.requests.response_reading import ResponseReading
-from studio.api.requests.resumed_request import resumed_request, resumption
+from studio.api.requests.resumed_request import Resumption, resumed_request, resumption
 from studio.api.stored import visible
 from studio.api.stored.lists import Page, input_items
 
@@ -57,7 +57,7 @@ async def cancel_response(http: Request, principal: Authenticated, id: StoredId)
 
 @router.post(
     "/responses/{id}/resume",
-    **returning("resumeResponse", responses.ResponseObject, statuses=(400, 401, 403, 404, 409, 429, 503)),
+    **resuming("resumeResponse", Resumption, responses.ResponseObject),
 )
 async def resume_response(http: Request, principal: Authenticated, id: StoredId) -> Response:
     """Go on with a response that broke off or waits for a person, in the background, without calling a

@@ -33,6 +33,14 @@ def test_a_worker_has_the_tools_that_it_names(tmp_path: Path) -> None:
     assert without_tools(worker).card.tools == ()
 
 
+def test_what_a_server_states_counts_as_its_table_has_it() -> None:
+    own = 'ask = "first"\ntrust = false\npinned = false\n'
+    worker = parse_pool(ALPHA + 'tools = ["files"]\n' + FILES + own)["alpha"]
+    assert isinstance(worker, ToolWorker)
+    [server] = worker.servers
+    assert (server.trust, server.pinned, worker.permissions.first) == (False, False, frozenset({"files"}))
+
+
 def test_a_server_whose_tools_need_no_yes_may_act() -> None:
     worker = parse_pool(ALPHA + 'tools = ["files"]\ntool_rounds = 3\n' + FILES + 'ask = "never"\n')["alpha"]
     assert isinstance(worker, ToolWorker)

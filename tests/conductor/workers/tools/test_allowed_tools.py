@@ -60,6 +60,7 @@ def test_a_version_alone_and_a_further_tool_are_no_change() -> None:
         FILES.model_copy(update={"pool": "/srv/pool.toml"}),
         ToolServer(name="files", url="https://files.example/mcp"),
         ToolServer(name="files", built_in="calculator"),
+        FILES.model_copy(update={"pinned": False}),
     ],
 )
 def test_another_server_is_another_one(other: ToolServer) -> None:

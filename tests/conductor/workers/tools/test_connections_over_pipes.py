@@ -36,6 +36,11 @@ async def test_a_tool_is_described_as_its_server_does(shared: ToolConnections) -
     assert json.loads(say.parameters or "")["required"] == ["text"]
 
 
+async def test_what_a_server_states_does_not_count_where_it_is_not_trusted(shared: ToolConnections) -> None:
+    [say, *_] = await shared.tools(sample(trust=False))
+    assert (say.name, say.reads_only, say.open_world, say.is_repeatable) == ("say", None, None, False)
+
+
 async def test_calls_share_one_process(shared: ToolConnections) -> None:
     results = await asyncio.gather(*(shared.call(sample(), "process", {}) for _ in range(10)))
     assert len({result.text for result in results}) == 1
