@@ -285,7 +285,7 @@ def test_a_gate_is_set_in_the_graph_and_a_run_waits_there_until_it_is_continued(
     page.keyboard.press("b")
     expect(desk.graph.cards.nth(2)).to_contain_text("with a gate before it")
     desk.run()
-    expect(desk.graph.cards.nth(2)).to_contain_text("the run waits at the gate before this step")
+    expect(desk.graph.cards.nth(2)).to_contain_text("the run waits here for a person")
     expect(page.get_by_text("Waiting before step 3. 2 finished outputs kept")).to_be_visible()
     expect(page.get_by_text("waiting before step 3: Continue calls 1 step, 2 of 3 kept")).to_be_visible()
     page.get_by_text("Step 3", exact=True).click()

@@ -18,6 +18,7 @@ from conductor.values.message_parts.tool_use import (
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
+from pages.components.widgets.labels import distinct_labels
 from pages.components.workbench.bar.run import start
 from studio.workbench import Workbench
 
@@ -82,7 +83,7 @@ class _Form:
             "Decision",
             list(_VERDICTS),
             key=f"{self._key}-verdict",
-            format_func=_VERDICTS.__getitem__,
+            format_func=distinct_labels(_VERDICTS),
             label_visibility="collapsed",
         )
         if self.verdict == "refuse":
