@@ -243,8 +243,8 @@ class SessionView:
 
     @property
     def next_run(self) -> str | None:
-        """What *Continue* or *Rerun* calls, or None if nothing can be run."""
-        again = "Continue" if self.proceeds else "a rerun"
+        """What *Continue*, *Go on* or *Rerun* calls, or None if nothing can be run."""
+        again = "Continue" if self.proceeds else "Go on" if self.asks else "a rerun"
         return None if self.outlook is None else f"{again} calls {self.outlook.calls}"
 
     @property
