@@ -121,7 +121,7 @@ export class Rows {
       const from = path[i], way = element("div", "way");
       way.style.left = share(rows[step].start / span);
       const [above, below] = [Math.min(from, step), Math.max(from, step)];
-      const lanes = (rows) => rows.reduce((sum, row) => sum + row.lanes, 0);
+      const lanes = (own) => own.reduce((sum, row) => sum + row.lanes, 0);
       way.style.top = `calc(var(--row) * ${above + 0.5} + var(--nested) * ${lanes(rows.slice(0, above))})`;
       way.style.height = `calc(var(--row) * ${below - above} + var(--nested) * ${lanes(rows.slice(above, below))})`;
       return way;

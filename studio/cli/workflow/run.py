@@ -104,6 +104,12 @@ def run(
             "Refuse the calls that wait, for this reason.", "REASON", names=["--refuse-tools"], panel=_TOOLS
         ),
     ] = None,
+    recorded: Annotated[
+        bool,
+        flag(
+            "--recorded", "Call no tool: give the results of runs before; with --from or --all.", panel=_TOOLS
+        ),
+    ] = False,
     retry: Annotated[list[str] | None, _rule("Call its worker up to N times more.", "STEP=N")] = None,
     fallback: Annotated[list[str] | None, _rule("Let this worker answer.", "STEP=WORKER")] = None,
     skip: Annotated[
@@ -135,6 +141,8 @@ def run(
         ctx.fail("--continue goes on with the run of a --session as far as that was to go; give nothing else")
     if allow_tools and refuse_tools is not None:
         ctx.fail("choose one of --allow-tools and --refuse-tools")
+    if recorded and (session is None or allow_tools or proceed):
+        ctx.fail("--recorded repeats results of a --session; leave --allow-tools and --continue out")
     if refuse_tools is not None and not proceed:
         ctx.fail("--refuse-tools answers what the run of a --session waits with; give --continue, too")
     output: Output = "events" if events else "json" if options.json else "text"
@@ -178,8 +186,9 @@ def run(
             waiting = workbench.running.waiting(target.id)
             decisions = decisions_by_option(waiting, allow=allow_tools, refuse=refuse_tools)
             scope = workbench.running.next_scope(target.id, proceed=proceed, decisions=decisions)
-        if allow_tools:
-            scope = scope.model_copy(update={"allows": ("*",)})
+        if allow_tools or recorded:
+            own = {"allows": ("*",)} if allow_tools else {"recorded": "only"}
+            scope = scope.model_copy(update=own)
         return run_session(workbench, target, scope, options, listen=listen, output=output)
 
 

@@ -36,6 +36,7 @@ from studio.workbench import Workbench
 from tests.support.runs.charges import took
 from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
 from tests.support.runs.rerun_cases import Wire, check_cards, remembered_pool
+from tests.support.runs.tool_cases import Caller, ScriptedTools, calling, contents, saying, with_tools
 from tests.support.runs.waiting import until_async
 
 pytestmark = pytest.mark.slow
@@ -275,7 +276,7 @@ async def test_a_token_whose_budget_is_used_up_reads_so_in_the_error_of_its_call
 
 async def test_a_token_with_limits_may_not_evaluate_and_one_without_may(agents: Agents) -> None:
     arguments = {"questions": [{"input": "Why?", "target": ["from alpha"]}], "planners": ["worker:alpha"]}
-    for limits in ({"workers": ("alpha",)}, {"tokens": 1_000}, {"cost": 1.0}):
+    for limits in ({"workers": ("alpha",)}, {"tools": ()}, {"tokens": 1_000}, {"cost": 1.0}):
         async with agents.client(agents.token(**limits)) as client:
             assert "may not make one" in error_of(await client.call_tool("evaluate", arguments))
     assert agents.bench.store.evaluations.listed() == ()
@@ -408,3 +409,27 @@ async def test_samples_stay_what_they_were_when_an_agent_runs_a_session_again(
         check_cards(state, wire)
         assert [step.text for step in state.steps[:3]] == ["sample 1", "sample 2", "sample 3"]
     assert (len(states), len(wire.calls)) == (2, 4)
+
+
+async def test_an_agent_passes_on_what_its_user_decides_of_a_call_that_waits(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    tools = ScriptedTools(contents)
+    model = Caller([calling("files__write", '{"path": "a"}', id="w"), saying("It is written.")])
+    step = {"instruction": "Do it.", "worker": "alpha", "access": []}
+    workflow = {"format": "conductor-workflow", "version": 1, "steps": [step]}
+    file = shutil.copyfile(empty_store, tmp_path / "tools.db")
+    with serving(file, with_tools(model, tools)) as agents:
+        async with agents.client(agents.machine) as client:
+            refused = error_of(
+                await client.call_tool("run_workflow", {"workflow": workflow, "query": "Why?"})
+            )
+            assert "waiting for a yes in step 1" in refused
+            [session] = agents.bench.store.sessions.listed()
+            step_view = structured(await client.call_tool("show_step", {"session": session.id, "step": 0}))
+            [waits] = step_view["waits_with"]
+            assert (waits["tool"], waits["arguments"]) == ("files:write", '{"path": "a"}')
+            decision = {"step": 0, "at": 0, "id": "w", "verdict": "allow"}
+            arguments = {"session": session.id, "decisions": [decision]}
+            answered = structured(await client.call_tool("run_workflow", arguments))
+    assert (answered["answer"], tools.log) == ("It is written.", [("write", {"path": "a"})])

@@ -72,6 +72,10 @@ def test_a_run_that_allows_its_tools_waits_for_no_yes(line: Line, folder: Path, 
     write_next(served, folder / "log")
     assert line("run", "plan.json", "--allow-tools").code == 0
     assert lines_of(folder / "log") == ["one"]
+    write_next(served, folder / "log")
+    again = line("run", "--session", "last", "--all", "--recorded", "--json")
+    [use] = json.loads(again.out)["steps"][0]["tool_uses"]
+    assert (again.code, use["source"], lines_of(folder / "log")) == (0, "record", ["one"])
 
 
 @pytest.mark.parametrize(
@@ -79,6 +83,7 @@ def test_a_run_that_allows_its_tools_waits_for_no_yes(line: Line, folder: Path, 
     [
         (("--allow-tools", "--refuse-tools", "no", "--continue"), "choose one of --allow-tools and"),
         (("--refuse-tools", "no"), "give --continue, too"),
+        (("--recorded", "--continue"), "leave --allow-tools and --continue out"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
