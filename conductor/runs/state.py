@@ -225,11 +225,11 @@ class RunState(Drawable):
 
     @property
     def turns(self) -> dict[int, ToolTurn]:
-        """Where the answers of the steps without an output stand that called tools."""
+        """Where the answers of the steps stand that called tools and gave none."""
         return {
             at: step.turn
             for at, step in enumerate(self.steps)
-            if step.output is None and step.turn is not None
+            if step.turn is not None and (step.output is None or step.output.stand_in is not None)
         }
 
     @property

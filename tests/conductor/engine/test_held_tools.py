@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
@@ -48,6 +49,7 @@ BOTH = calls(
     ToolCall(id="w", name="files__write", arguments='{"path": "w"}'),
 )
 ALLOW = ToolDecision(step=0, at=0, id="w1", verdict="allow")
+NEVER = Permissions(never=frozenset({"files"}))
 
 
 def pool_of(model: Caller, tools: ScriptedTools, **more: Any) -> Pool:
@@ -259,7 +261,7 @@ async def broken_off(pool: Pool, stopped: Stopped) -> tuple[RunState, list[Event
 async def test_a_call_that_was_under_way_is_not_made_again_without_a_question() -> None:
     stopped = Stopped()
     model = Caller([WRITES, saying("done")])
-    pool = pool_of(model, stopped.tools, permissions=Permissions(never=frozenset({"files"})))
+    pool = pool_of(model, stopped.tools, permissions=NEVER)
     before, _ = await broken_off(pool, stopped)
     assert (before.status, before.steps[0].status) == ("interrupted", "interrupted")
     stopped.hangs = False
@@ -276,7 +278,7 @@ async def test_where_no_person_is_asked_such_a_call_fails_its_step() -> None:
     pool = pool_of(
         Caller([WRITES, saying("done")]),
         stopped.tools,
-        permissions=Permissions(never=frozenset({"files"})),
+        permissions=NEVER,
     )
     before, _ = await broken_off(pool, stopped)
     state = await played(pool.unattended, before)
@@ -341,6 +343,44 @@ async def test_a_fallback_that_acted_goes_on_itself() -> None:
     output = state.steps[0].output
     assert output is not None
     assert (output.worker, output.instead_of) == ("beta", "alpha")
+
+
+async def test_each_of_equal_steps_goes_on_with_its_own_call() -> None:
+    tools = ScriptedTools(contents)
+    own = [calling("files__write", json.dumps({"path": path}), id="w1") for path in ("a", "b")]
+    pool = Pool(
+        workers=(
+            with_tools(Caller([*own, saying("done")]), tools),
+            SimulatedWorker(name="beta", tokens=3),
+        )
+    )
+    workflow = workflow_of((), (), (0, 1)).with_instruction(1, "task 1").with_worker(2, "beta")
+    paused = await played(pool, workflow=workflow)
+    await decided(pool, paused, ALLOW, ALLOW.model_copy(update={"step": 1}))
+    assert sorted(tools.log, key=str) == [("write", {"path": "a"}), ("write", {"path": "b"})]
+
+
+async def test_a_text_of_a_rule_is_no_end_of_an_answer_that_acted() -> None:
+    tools = ScriptedTools(contents)
+    model = Caller([WRITES, RuntimeError("gone"), saying("done")])
+    pool = pool_of(model, tools, permissions=NEVER)
+    workflow = ONE.with_on_failure(0, OnFailure(output="no answer"))
+    first = await played(pool, workflow=workflow)
+    assert first.answer == "no answer"
+    state = await played(pool, first, workflow=workflow, scope=rerun(first, workflow))
+    assert (state.answer, len(tools.log)) == ("done", 1)
+    assert model.requests[2] == model.requests[1]
+
+
+async def test_a_replay_hides_no_call_that_was_under_way() -> None:
+    stopped = Stopped()
+    model = Caller([WRITES, WRITES, saying("replayed")])
+    pool = pool_of(model, stopped.tools, permissions=NEVER)
+    before, _ = await broken_off(pool, stopped)
+    replayed = await played(pool, before, scope=RunScope(kind="from", step=0, recorded="only"))
+    assert replayed.answer == "replayed"
+    state = await played(pool, replayed, before, scope=rerun(replayed, ONE))
+    assert (state.status, len(stopped.tools.log)) == ("paused", 1)
 
 
 @pytest.mark.parametrize(("fault", "status", "calls_made"), [(None, "finished", 2), ("full", "failed", 1)])

@@ -112,6 +112,17 @@ def test_an_edit_of_a_later_step_leaves_the_call_waiting_and_one_of_its_own_step
         assert (len(model.requests), len(tools.log)) == (3, 1)
 
 
+def test_a_step_that_acted_and_failed_goes_on_also_after_a_run_with_an_answer(url: str) -> None:
+    model, tools = Caller([WRITES, RuntimeError("gone"), saying("done")]), ScriptedTools(contents)
+    with opened(url, model, tools, permissions=Permissions(never=frozenset({"files"}))) as bench:
+        session = bench.ask("Which?").id
+        bench.editing.edit(session, workflow_of((), ()).with_worker(1, "beta"), note="Written")
+        assert [step.status for step in run(bench, session).steps] == ["failed", "finished"]
+        assert run(bench, session).steps[0].text == "done"
+    assert (len(model.requests), len(tools.log)) == (3, 1)
+    assert model.requests[2] == model.requests[1]
+
+
 def test_a_race_waits_for_no_person(url: str) -> None:
     model, tools = Caller([saying("done")]), ScriptedTools(contents)
     with opened(url, model, tools) as bench:
