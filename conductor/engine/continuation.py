@@ -41,6 +41,8 @@ def continuation(paused: RunState, workflow: Workflow, decisions: Sequence[ToolD
         step=None if scope.step is None else place[scope.step],
         passes=tuple(sorted(place[step] for step in _passes(paused, decisions) if step in place)),
         done=_done(paused, place),
+        resumes=_resumes(paused, place),
+        recorded=scope.recorded,
         decisions=tuple(
             each.model_copy(update={"step": place[each.step]}) for each in decisions if each.step in place
         ),
@@ -59,17 +61,19 @@ def rerun(last: RunState | None, workflow: Workflow) -> RunScope:
 
 def _called_again(last: RunState, before: Workflow, workflow: Workflow) -> RunScope:
     """The scope without the yes of earlier runs."""
+    if last.scope.recorded == "only":
+        return EDITED
     if last.scope.kind in ("edited", "to"):
         return _without_acting_again(last, workflow)
     scope, place = last.scope, matching(before, workflow)
     if scope.step is not None and scope.step not in place:
         return EDITED
     step, done = (None if scope.step is None else place[scope.step]), _done(last, place)
-    if scope.kind == "only":
+    kind = scope.kind
+    if kind == "only":
         others = set(range(len(workflow))) - ({step} - set(done))
-        scope = RunScope(kind="from", step=step, done=tuple(sorted(others)))
-    else:
-        scope = RunScope(kind=scope.kind, step=step, done=done)
+        done, kind = tuple(sorted(others)), "from"
+    scope = RunScope(kind=kind, step=step, done=done, resumes=_resumes(last, place))
     return scope if scope.forced(workflow) else EDITED
 
 
@@ -85,6 +89,14 @@ def _done(last: RunState, place: Mapping[int, int]) -> tuple[int, ...]:
     """The steps that the run, or the one that it continued, finished, by their present positions."""
     finished = {step for step in last.outputs if last.steps[step].kept_because is None}
     return tuple(sorted(place[step] for step in finished.union(last.scope.done) if step in place))
+
+
+def _resumes(last: RunState, place: Mapping[int, int]) -> tuple[int, ...]:
+    """The steps that the run was to call again and began to, by their present positions."""
+    if last.workflow is None or not (forced := last.scope.forced(last.workflow)):
+        return ()
+    steps = forced.intersection(last.turns.keys() | set(last.scope.resumes)) - last.outputs.keys()
+    return tuple(sorted(place[step] for step in steps if step in place))
 
 
 def _passes(paused: RunState, decisions: Sequence[ToolDecision]) -> set[int]:

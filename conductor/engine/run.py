@@ -389,7 +389,8 @@ class WorkflowRun:
 
     def _begin(self, step: int, worker: Worker, *, address: str, request: Request) -> _Call | None:
         """The call of a step, or what is left of one of a run before; None if the budget has no room."""
-        turn = None if step in self._forced else self._takeover.turn(step, address)
+        begins = step in self._forced and step not in self._scope.resumes
+        turn = None if begins else self._takeover.turn(step, address)
         first = request if turn is None else turn.request
         if turn is not None and turn.calls:
             # Its tools are called first, for which the budget has no limit of its own.

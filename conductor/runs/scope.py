@@ -27,7 +27,8 @@ class RunScope(Value):
     not need. `only`: `step` alone, whether or not it has an output, on outputs that are there already.
 
     `passes` are the steps (0-based) whose gate does not stop it, `done` those that are not called again
-    although they would be: a run that waited at a gate has called them.
+    although they would be: a run that waited at a gate has called them. `resumes` are those of the
+    steps to call whose answer goes on where it stood in the run before.
 
     `decisions` are those of the calls of tools that a run waited with. Tools that `allows` names, by patterns
     as a worker's, may act in this run without a question; those of `grants` got a yes in a run before.
@@ -38,6 +39,7 @@ class RunScope(Value):
     step: int | None = None
     passes: tuple[int, ...] = ()
     done: tuple[int, ...] = ()
+    resumes: tuple[int, ...] = Field(default=(), exclude_if=lambda resumes: not resumes)
     decisions: tuple[ToolDecision, ...] = Field(default=(), exclude_if=lambda decisions: not decisions)
     allows: tuple[str, ...] = Field(default=(), exclude_if=lambda allows: not allows)
     grants: tuple[str, ...] = Field(default=(), exclude_if=lambda grants: not grants)

@@ -360,6 +360,24 @@ async def test_each_of_equal_steps_goes_on_with_its_own_call() -> None:
     assert sorted(tools.log, key=str) == [("write", {"path": "a"}), ("write", {"path": "b"})]
 
 
+@pytest.mark.parametrize("scope", [FORCE, RunScope(kind="from", step=0), RunScope(kind="only", step=0)])
+async def test_a_step_that_is_to_be_called_again_goes_on_where_that_answer_stood(scope: RunScope) -> None:
+    old = await played(pool_of(Caller([saying("old")]), ScriptedTools(contents)))
+    model, tools = Caller([WRITES, saying("done")]), ScriptedTools(contents)
+    pool = pool_of(model, tools)
+    paused = await played(pool, old, scope=scope)
+    state = await played(pool, paused, old, scope=continuation(paused, ONE, [ALLOW]))
+    assert (state.answer, len(model.requests), len(tools.log)) == ("done", 2, 1)
+    # The same where it broke off, also in the run that goes on.
+    model = Caller([WRITES, RuntimeError("gone"), RuntimeError("gone"), saying("done")])
+    pool = pool_of(model, tools, permissions=NEVER)
+    failed = await played(pool, old, scope=scope)
+    twice = await played(pool, failed, old, scope=rerun(failed, ONE))
+    assert (failed.status, twice.status) == ("failed", "failed")
+    state = await played(pool, twice, failed, old, scope=rerun(twice, ONE))
+    assert (state.answer, len(model.requests), len(tools.log)) == ("done", 4, 2)
+
+
 async def test_a_text_of_a_rule_is_no_end_of_an_answer_that_acted() -> None:
     tools = ScriptedTools(contents)
     model = Caller([WRITES, RuntimeError("gone"), saying("done")])
@@ -380,6 +398,14 @@ async def test_a_replay_hides_no_call_that_was_under_way() -> None:
     replayed = await played(pool, before, scope=RunScope(kind="from", step=0, recorded="only"))
     assert replayed.answer == "replayed"
     state = await played(pool, replayed, before, scope=rerun(replayed, ONE))
+    assert (state.status, len(stopped.tools.log)) == ("paused", 1)
+    # The same after one that did not come to its end.
+    failed = await played(
+        pool_of(Caller([RuntimeError("gone")]), stopped.tools, permissions=NEVER),
+        before,
+        scope=RunScope(kind="from", step=0, recorded="only"),
+    )
+    state = await played(pool, failed, before, scope=rerun(failed, ONE))
     assert (state.status, len(stopped.tools.log)) == ("paused", 1)
 
 
