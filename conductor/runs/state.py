@@ -183,7 +183,8 @@ class RunState(Drawable):
             WaitingCall(at, step.turn.calls[question.at], question)
             for at, step in enumerate(self.steps)
             for question in step.questions
-            if step.turn is not None
+            # A file may state a question of no call.
+            if step.turn is not None and question.at < len(step.turn.calls)
         )
 
     @property

@@ -112,7 +112,7 @@ class ToolQuestion(PortableModel):
     of that tool in the session.
     """
 
-    at: int
+    at: int = Field(ge=0)
     why: QuestionReason
     once: bool = Field(default=False, exclude_if=lambda once: not once)
 
