@@ -36,6 +36,7 @@ def continuation(paused: RunState, workflow: Workflow, decisions: Sequence[ToolD
             f"The run was for step {scope.step + 1}, which was removed since; run the workflow instead."
         )
     check_decisions(paused, decisions)
+    marks = {each.step: each.turn for each in paused.waiting_calls}
     return RunScope(
         kind=scope.kind,
         step=None if scope.step is None else place[scope.step],
@@ -44,7 +45,9 @@ def continuation(paused: RunState, workflow: Workflow, decisions: Sequence[ToolD
         resumes=_resumes(paused, place),
         recorded=scope.recorded,
         decisions=tuple(
-            each.model_copy(update={"step": place[each.step]}) for each in decisions if each.step in place
+            each.model_copy(update={"step": place[each.step], "turn": marks[each.step]})
+            for each in decisions
+            if each.step in place
         ),
         grants=_grants(paused, decisions),
     )
@@ -109,13 +112,14 @@ def check_decisions(paused: RunState, decisions: Sequence[ToolDecision]) -> None
     places = {(each.step, each.at) for each in decisions}
     if len(places) < len(decisions):
         raise WorkflowError("A call is decided twice; decide it once.")
-    waiting = {(each.step, each.question.at): each.call.call.id for each in paused.waiting_calls}
+    waiting = {(each.step, each.question.at): each for each in paused.waiting_calls}
     for each in decisions:
         name = f"Step {each.step + 1}"
         open_calls = [at for step, at in waiting if step == each.step]
         if not open_calls:
             raise WorkflowError(f"{name} does not wait with a call of a tool, so there is nothing to decide.")
-        if waiting.get((each.step, each.at)) != each.id:
+        call = waiting.get((each.step, each.at))
+        if call is None or call.call.call.id != each.id or each.turn not in ("", call.turn):
             raise WorkflowError(
                 f"{name} does not wait with call {each.at + 1}, {each.id!r}; look at what it waits with now."
             )

@@ -402,7 +402,7 @@ class WorkflowRun:
         event = self._emit_call(StepStarted, step, worker.card, address=address, request=request)
         call = self._calls[step] = _Call(step, worker, address, request, event.at, worker.card, room)
         if turn is not None:
-            call.resumed = going_on(self._may_answer(step), turn, self._scope.decisions_of(step))
+            call.resumed = going_on(self._may_answer(step), turn, self._scope.decisions_of(step, turn))
         return call
 
     def _may_answer(self, step: int) -> list[Worker]:

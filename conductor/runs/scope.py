@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from conductor.errors import WorkflowError
 from conductor.values.message_parts.tool_use import ToolDecision
 from conductor.values.messages import Value
+from conductor.values.tool_turn import ToolTurn
 from conductor.workflow.model import Workflow
 
 RunScopeKind = Literal["edited", "force", "from", "to", "only"]
@@ -98,9 +99,10 @@ class RunScope(Value):
         """The same in which these tools may act, too."""
         return self.model_copy(update={"grants": grants}) if grants else self
 
-    def decisions_of(self, step: int) -> dict[int, ToolDecision]:
-        """What was decided of the step's calls, by their positions."""
-        return {each.at: each for each in self.decisions if each.step == step}
+    def decisions_of(self, step: int, turn: ToolTurn) -> dict[int, ToolDecision]:
+        """What was decided of the step's calls, by their positions, where these are the calls."""
+        own = (each for each in self.decisions if each.step == step and each.turn in ("", turn.mark))
+        return {each.at: each for each in own}
 
     def goal(self, workflow: Workflow) -> int:
         """The step whose output the run is for."""

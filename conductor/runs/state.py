@@ -180,7 +180,7 @@ class RunState(Drawable):
     def waiting_calls(self) -> tuple[WaitingCall, ...]:
         """The calls of tools that the run waits with, by step and in order."""
         return tuple(
-            WaitingCall(at, step.turn.calls[question.at], question)
+            WaitingCall(at, step.turn.calls[question.at], question, step.turn.mark)
             for at, step in enumerate(self.steps)
             for question in step.questions
             # A file may state a question of no call.

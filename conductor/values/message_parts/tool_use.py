@@ -124,7 +124,8 @@ class ToolDecision(PortableModel):
     """What a person decides of the call at position `at`, with this `id`, that `step` (0-based) waits with.
 
     `allow`: it is made, with these `arguments` as JSON text where they are not None. `refuse`: it is not,
-    and the worker is sent `text` as the reason. `answer`: it is not, and `text` is the result.
+    and the worker is sent `text` as the reason. `answer`: it is not, and `text` is the result. `turn` is the
+    mark of the `ToolTurn` that the person saw; "": the one that waits now.
     """
 
     step: int = Field(ge=0)
@@ -133,14 +134,16 @@ class ToolDecision(PortableModel):
     verdict: Verdict
     arguments: str | None = Field(default=None, exclude_if=lambda arguments: arguments is None)
     text: str = Field(default="", exclude_if=lambda text: not text)
+    turn: str = Field(default="", exclude_if=lambda turn: not turn)
 
 
 class WaitingCall(NamedTuple):
-    """A call that `step` (0-based) waits with, and what a person is asked of it."""
+    """A call that `step` (0-based) waits with, what a person is asked of it, and the mark of its turn."""
 
     step: int
     call: ToolRequest
     question: ToolQuestion
+    turn: str
 
     def decided(self, verdict: Verdict, *, text: str = "", arguments: str | None = None) -> ToolDecision:
         """The decision of this call; see `ToolDecision`."""
@@ -151,6 +154,7 @@ class WaitingCall(NamedTuple):
             verdict=verdict,
             text=text,
             arguments=arguments,
+            turn=self.turn,
         )
 
     @property

@@ -88,7 +88,7 @@ async def test_nothing_is_called_before_a_person_has_decided() -> None:
     (question,) = state.questions[0]
     assert (question.at, question.why, question.once) == (0, "acts", False)
     step = state.steps[0]
-    assert [(call.words, call.call.arguments) for _, call, _ in state.waiting_calls] == [
+    assert [(call.words, call.call.arguments) for _, call, *_ in state.waiting_calls] == [
         ("files:write", '{"path": "a.txt"}')
     ]
     assert (step.calls, [charge.purpose for charge in step.charges]) == (1, ["step"])
@@ -491,3 +491,26 @@ async def test_a_decision_of_what_does_not_wait_is_refused(
     with pytest.raises(WorkflowError) as error:
         continuation(paused, ONE, decisions)
     assert str(error.value) == reason
+
+
+async def test_a_decision_counts_for_the_call_that_a_person_saw_and_for_no_other_of_its_id() -> None:
+    first, second = (calling("files__write", json.dumps({"path": path}), id="") for path in ("a", "b"))
+    model, tools = Caller([first, second, saying("done")]), ScriptedTools(contents)
+    pool = pool_of(model, tools)
+    paused = await played(pool)
+    [waiting] = paused.waiting_calls
+    decision = waiting.decided("allow")
+    later = await decided(pool, paused, decision)
+    assert (later.status, tools.log) == ("paused", [("write", {"path": "a"})])
+    with pytest.raises(WorkflowError, match="look at what it waits with now"):
+        continuation(later, ONE, [decision])
+
+
+async def test_an_edit_that_is_taken_back_takes_no_decision_along() -> None:
+    first, second = (calling("files__write", json.dumps({"path": path}), id="w1") for path in ("a", "b"))
+    model, tools = Caller([first, second, saying("done")]), ScriptedTools(contents)
+    pool = pool_of(model, tools)
+    before = await played(pool)
+    paused = await played(pool, before, workflow=ONE.with_instruction(0, "another one"))
+    state = await played(pool, paused, before, scope=continuation(paused, ONE, [ALLOW]))
+    assert (state.status, tools.log) == ("paused", [])
