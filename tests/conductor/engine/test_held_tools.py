@@ -409,6 +409,20 @@ async def test_a_replay_hides_no_call_that_was_under_way() -> None:
     assert (state.status, len(stopped.tools.log)) == ("paused", 1)
 
 
+async def test_no_other_worker_answers_after_a_fallback_that_acted_and_is_gone() -> None:
+    tools = ScriptedTools(contents)
+    first = with_tools(Caller([WorkerError("down"), WRITES, saying("done")]), tools, permissions=NEVER)
+    second = Caller([WRITES, RuntimeError("gone")], name="beta")
+    both = FallbackWorker(first, with_tools(second, tools, permissions=NEVER))
+    failed = await played(Pool(workers=(both, both.second)))
+    state = await played(Pool(workers=(first,)), failed)
+    assert (state.status, len(tools.log)) == ("failed", 1)
+    assert state.steps[0].message == (
+        "beta called tools for this step, and may not answer it any more; let it, or rerun all steps, which "
+        "begins the answer afresh."
+    )
+
+
 @pytest.mark.parametrize(("fault", "status", "calls_made"), [(None, "finished", 2), ("full", "failed", 1)])
 async def test_no_tool_acts_before_what_it_is_called_with_is_stored(
     fault: str | None, status: str, calls_made: int
