@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from conductor.text.bounded_value import json_value
+from conductor.text.control_characters import escaped
 from conductor.text.json_text import portable
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.portable_model import PortableModel
@@ -171,9 +172,11 @@ class WaitingCall(NamedTuple):
 
 
 def indented(arguments: str) -> str:
-    """The arguments of a call as they are read best: JSON with a member a line, anything else as it is."""
+    """The arguments of a call as they are read best: JSON with a member a line, and escapes for what would
+    turn the text around it; anything else as it is.
+    """
     try:
-        return portable(json.dumps(json_value(arguments), indent=2, ensure_ascii=False))
+        return escaped(portable(json.dumps(json_value(arguments), indent=2, ensure_ascii=False)))
     except ValueError:
         return arguments
 
