@@ -36,13 +36,18 @@ def continuation(paused: RunState, workflow: Workflow, decisions: Sequence[ToolD
             f"The run was for step {scope.step + 1}, which was removed since; run the workflow instead."
         )
     check_decisions(paused, decisions)
+    marks = {each.step: each.turn for each in paused.waiting_calls}
     return RunScope(
         kind=scope.kind,
         step=None if scope.step is None else place[scope.step],
         passes=tuple(sorted(place[step] for step in _passes(paused, decisions) if step in place)),
         done=_done(paused, place),
+        resumes=_resumes(paused, place),
+        recorded=scope.recorded,
         decisions=tuple(
-            each.model_copy(update={"step": place[each.step]}) for each in decisions if each.step in place
+            each.model_copy(update={"step": place[each.step], "turn": marks[each.step]})
+            for each in decisions
+            if each.step in place
         ),
         grants=_grants(paused, decisions),
     )
@@ -59,17 +64,19 @@ def rerun(last: RunState | None, workflow: Workflow) -> RunScope:
 
 def _called_again(last: RunState, before: Workflow, workflow: Workflow) -> RunScope:
     """The scope without the yes of earlier runs."""
+    if last.scope.recorded == "only":
+        return EDITED
     if last.scope.kind in ("edited", "to"):
         return _without_acting_again(last, workflow)
     scope, place = last.scope, matching(before, workflow)
     if scope.step is not None and scope.step not in place:
         return EDITED
     step, done = (None if scope.step is None else place[scope.step]), _done(last, place)
-    if scope.kind == "only":
+    kind = scope.kind
+    if kind == "only":
         others = set(range(len(workflow))) - ({step} - set(done))
-        scope = RunScope(kind="from", step=step, done=tuple(sorted(others)))
-    else:
-        scope = RunScope(kind=scope.kind, step=step, done=done)
+        done, kind = tuple(sorted(others)), "from"
+    scope = RunScope(kind=kind, step=step, done=done, resumes=_resumes(last, place))
     return scope if scope.forced(workflow) else EDITED
 
 
@@ -87,6 +94,14 @@ def _done(last: RunState, place: Mapping[int, int]) -> tuple[int, ...]:
     return tuple(sorted(place[step] for step in finished.union(last.scope.done) if step in place))
 
 
+def _resumes(last: RunState, place: Mapping[int, int]) -> tuple[int, ...]:
+    """The steps that the run was to call again and began to, by their present positions."""
+    if last.workflow is None or not (forced := last.scope.forced(last.workflow)):
+        return ()
+    steps = forced.intersection(last.turns.keys() | set(last.scope.resumes)) - last.outputs.keys()
+    return tuple(sorted(place[step] for step in steps if step in place))
+
+
 def _passes(paused: RunState, decisions: Sequence[ToolDecision]) -> set[int]:
     """The steps whose gates are passed; one with a call that waits has passed its own."""
     return {*paused.questions, *(() if decisions else paused.held)}
@@ -97,13 +112,14 @@ def check_decisions(paused: RunState, decisions: Sequence[ToolDecision]) -> None
     places = {(each.step, each.at) for each in decisions}
     if len(places) < len(decisions):
         raise WorkflowError("A call is decided twice; decide it once.")
-    waiting = {(each.step, each.question.at): each.call.call.id for each in paused.waiting_calls}
+    waiting = {(each.step, each.question.at): each for each in paused.waiting_calls}
     for each in decisions:
         name = f"Step {each.step + 1}"
         open_calls = [at for step, at in waiting if step == each.step]
         if not open_calls:
             raise WorkflowError(f"{name} does not wait with a call of a tool, so there is nothing to decide.")
-        if waiting.get((each.step, each.at)) != each.id:
+        call = waiting.get((each.step, each.at))
+        if call is None or call.call.call.id != each.id or each.turn not in ("", call.turn):
             raise WorkflowError(
                 f"{name} does not wait with call {each.at + 1}, {each.id!r}; look at what it waits with now."
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,18 +32,27 @@ CallId = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class EarlierRun:
-    """What a run had run, the outputs that its steps had in the end, and where the answers of the others
-    stood that called tools; both by position.
+    """What a run had run, the outputs that its steps had in the end, and where the answers of the
+    `open_steps` stood that called tools; both by position. `replay`: it called no tool.
     """
 
     workflow: Workflow
     outputs: Mapping[int, Output]
     turns: Mapping[int, ToolTurn] = field(default_factory=dict)
+    replay: bool = False
+
+    @property
+    def open_steps(self) -> frozenset[int]:
+        """Those without an answer of a worker."""
+        stands_in = {at for at, output in self.outputs.items() if output.stand_in is not None}
+        return frozenset(range(len(self.workflow))) - self.outputs.keys() | stands_in
 
 
 def earlier_run(state: RunState) -> EarlierRun | None:
     """The run of this state; None before its workflow is known."""
-    return None if state.workflow is None else EarlierRun(state.workflow, state.outputs, state.turns)
+    if state.workflow is None:
+        return None
+    return EarlierRun(state.workflow, state.outputs, state.turns, state.scope.recorded == "only")
 
 
 class OutputArchive:
@@ -105,16 +115,20 @@ class KnownOutputs:
         outputs = (output for run in self.runs for output in run.outputs.values())
         return tuple(use for output in (*outputs, *self.archive) for use in output.tool_uses)
 
-    def turn(self, address: str) -> ToolTurn | None:
-        """Where an answer to this fingerprint stood when its run broke off or began to wait; None
-        if a later run gave an answer, or one from its beginning would repeat nothing.
+    def turn(self, workflow: Workflow, step: int, address: str) -> ToolTurn | None:
+        """Where the answer of a step of `workflow`, whose fingerprint is `address`, stood when its run broke
+        off or began to wait; None if a later run gave an answer, or one from its beginning would repeat
+        nothing. A person's text is no answer.
         """
         for run in self.runs:
-            if any(output.fingerprint == address for output in run.outputs.values()):
+            at = next((at for at, place in places_in(run.workflow, workflow).items() if place == step), None)
+            if at is None or run.replay:
+                continue
+            turn, output = run.turns.get(at), run.outputs.get(at)
+            if turn is not None and turn.fingerprint == address:
+                return turn if turn.acts or turn.waits else None
+            if output is not None and output.fingerprint == address and output.hand is None:
                 return None
-            for turn in run.turns.values():
-                if turn.fingerprint == address:
-                    return turn if turn.acts or turn.waits else None
         return None
 
 
@@ -150,7 +164,7 @@ class Takeover:
         scope: RunScope = EDITED,
         preset: Mapping[int, Output] = MappingProxyType({}),
     ) -> None:
-        self.turn = reusable.turn
+        self.turn = partial(reusable.turn, bound.workflow)
         self._archive = reusable.archive
         self._bound = bound
         self._done = frozenset(scope.done)

@@ -106,8 +106,8 @@ class _Call:
 
     `answering` is the worker that answers at present: the step's own or its fallback. `room` is the request
     under way, which is sent at `sent_at` at the earliest, in seconds of the loop; `charge` is that of one
-    that has ended, until an event has it, and `charges` are all so far. `resumed` is the worker that goes on
-    with an answer of a run before, None if this call begins one. `spoken`: a piece of the answer came;
+    that has ended, until an event has it, and `charges` are all so far. `turn` is where the answer of a run
+    before stood that goes on, None if this call begins one. `spoken`: a piece of the answer came;
     `text` and `reasoning` are those before its worker called tools, whose `tool_uses` have ended, and
     `requests` counts one more for each round of them.
     `stand_in` is set where the step's rule for failures gives the answer. `has_started`: its task has had a
@@ -125,7 +125,7 @@ class _Call:
     text: str = ""
     reasoning: str = ""
     tool_uses: tuple[ToolUse, ...] = ()
-    resumed: Worker | None = None
+    turn: ToolTurn | None = None
     requests: int = 1
     charges: tuple[Charge, ...] = ()
     stand_in: StandIn | None = None
@@ -389,7 +389,8 @@ class WorkflowRun:
 
     def _begin(self, step: int, worker: Worker, *, address: str, request: Request) -> _Call | None:
         """The call of a step, or what is left of one of a run before; None if the budget has no room."""
-        turn = None if step in self._forced else self._takeover.turn(address)
+        begins = step in self._forced and step not in self._scope.resumes
+        turn = None if begins else self._takeover.turn(step, address)
         first = request if turn is None else turn.request
         if turn is not None and turn.calls:
             # Its tools are called first, for which the budget has no limit of its own.
@@ -399,9 +400,8 @@ class WorkflowRun:
         if room is None:
             return None
         event = self._emit_call(StepStarted, step, worker.card, address=address, request=request)
-        call = self._calls[step] = _Call(step, worker, address, request, event.at, worker.card, room)
-        if turn is not None:
-            call.resumed = going_on(self._may_answer(step), turn, self._scope.decisions_of(step))
+        call = _Call(step, worker, address, request, event.at, worker.card, room, turn=turn)
+        self._calls[step] = call
         return call
 
     def _may_answer(self, step: int) -> list[Worker]:
@@ -465,7 +465,10 @@ class WorkflowRun:
 
     def _stream(self, call: _Call) -> AsyncIterable[object]:
         """The items that answer `call`. Raises `WorkerError` where its worker cannot answer it."""
-        own, worker = self._workflow.steps[call.step], call.resumed or call.worker
+        own, worker = self._workflow.steps[call.step], call.worker
+        if call.turn is not None:
+            decisions = self._scope.decisions_of(call.step, call.turn)
+            worker = going_on(self._may_answer(call.step), call.turn, decisions)
         is_own = worker.card.name == call.worker.card.name
         rule, worker = own.on_failure, with_step_tools(worker, own.tools, own=is_own)
         if rule is None and not isinstance(worker, FallbackWorker):

@@ -71,6 +71,7 @@ async def orchestrate(
     recorder = recorder or MemoryRecorder()
     run = started
     first = request.workflow if after is None else None
+    scope = EDITED if after is None else EDITED.with_grants(after.scope.grants)
     while True:
         if run is None:
             workflow = first
@@ -88,7 +89,9 @@ async def orchestrate(
                     return
                 workflow = request.runnable(workflow)
             history = await recorder.history()
-            run = workflow_run(request, workflow, pool, meter=meter, after=after, history=history)
+            run = workflow_run(
+                request, workflow, pool, meter=meter, after=after, history=history, scope=scope
+            )
             await recorder.start_run(run)
         state = RunState()
         last = run.round >= request.settings.rounds
@@ -98,9 +101,12 @@ async def orchestrate(
                 # The next round reads outputs, not the pieces of their texts.
                 if not last and not isinstance(event, TextPiece):
                     state = advance(state, event)
-        if last or state.status != "finished" or not state.whole or state.calls_tools:
+        # A replay calls no tool, and what a further round called would be real.
+        over = state.status != "finished" or not state.whole or state.scope.recorded == "only"
+        if last or over or state.calls_tools:
             return
         after, run, first = state, None, None
+        scope = RunScope(allows=state.scope.allows, grants=state.scope.grants)
 
 
 def workflow_run(

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from conductor.errors import WorkflowError
 from conductor.values.message_parts.tool_use import ToolDecision
 from conductor.values.messages import Value
+from conductor.values.tool_turn import ToolTurn
 from conductor.workflow.model import Workflow
 
 RunScopeKind = Literal["edited", "force", "from", "to", "only"]
@@ -27,7 +28,8 @@ class RunScope(Value):
     not need. `only`: `step` alone, whether or not it has an output, on outputs that are there already.
 
     `passes` are the steps (0-based) whose gate does not stop it, `done` those that are not called again
-    although they would be: a run that waited at a gate has called them.
+    although they would be: a run that waited at a gate has called them. `resumes` are those of the
+    steps to call whose answer goes on where it stood in the run before.
 
     `decisions` are those of the calls of tools that a run waited with. Tools that `allows` names, by patterns
     as a worker's, may act in this run without a question; those of `grants` got a yes in a run before.
@@ -38,6 +40,7 @@ class RunScope(Value):
     step: int | None = None
     passes: tuple[int, ...] = ()
     done: tuple[int, ...] = ()
+    resumes: tuple[int, ...] = Field(default=(), exclude_if=lambda resumes: not resumes)
     decisions: tuple[ToolDecision, ...] = Field(default=(), exclude_if=lambda decisions: not decisions)
     allows: tuple[str, ...] = Field(default=(), exclude_if=lambda allows: not allows)
     grants: tuple[str, ...] = Field(default=(), exclude_if=lambda grants: not grants)
@@ -96,9 +99,10 @@ class RunScope(Value):
         """The same in which these tools may act, too."""
         return self.model_copy(update={"grants": grants}) if grants else self
 
-    def decisions_of(self, step: int) -> dict[int, ToolDecision]:
-        """What was decided of the step's calls, by their positions."""
-        return {each.at: each for each in self.decisions if each.step == step}
+    def decisions_of(self, step: int, turn: ToolTurn) -> dict[int, ToolDecision]:
+        """What was decided of the step's calls, by their positions, where these are the calls."""
+        own = (each for each in self.decisions if each.step == step and each.turn in ("", turn.mark))
+        return {each.at: each for each in own}
 
     def goal(self, workflow: Workflow) -> int:
         """The step whose output the run is for."""

@@ -180,10 +180,11 @@ class RunState(Drawable):
     def waiting_calls(self) -> tuple[WaitingCall, ...]:
         """The calls of tools that the run waits with, by step and in order."""
         return tuple(
-            WaitingCall(at, step.turn.calls[question.at], question)
+            WaitingCall(at, step.turn.calls[question.at], question, step.turn.mark)
             for at, step in enumerate(self.steps)
             for question in step.questions
-            if step.turn is not None
+            # A file may state a question of no call.
+            if step.turn is not None and question.at < len(step.turn.calls)
         )
 
     @property
@@ -225,11 +226,11 @@ class RunState(Drawable):
 
     @property
     def turns(self) -> dict[int, ToolTurn]:
-        """Where the answers of the steps without an output stand that called tools."""
+        """Where the answers of the steps stand that called tools and gave none."""
         return {
             at: step.turn
             for at, step in enumerate(self.steps)
-            if step.output is None and step.turn is not None
+            if step.turn is not None and (step.output is None or step.output.stand_in is not None)
         }
 
     @property

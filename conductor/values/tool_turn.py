@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from hashlib import sha256
 
 from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
 from conductor.values.messages import Request
@@ -27,3 +29,10 @@ class ToolTurn:
     def acts(self) -> bool:
         """Whether an answer from its beginning might do again what this one did."""
         return any(each.acts for each in (*self.calls, *self.uses))
+
+    @property
+    def mark(self) -> str:
+        """Of these calls at this place of the answer; ids of calls may repeat, also as empty ones."""
+        place = [self.fingerprint, len(self.request.messages)]
+        calls = [each.model_dump_json() for each in self.calls]
+        return sha256(json.dumps([*place, *calls]).encode()).hexdigest()[:16]

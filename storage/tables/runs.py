@@ -318,10 +318,11 @@ def _earlier(
     missing = [run for run in statuses if run not in memory]
     runs = {run: memory[run] for run in statuses if run not in missing}
     runs |= _read_runs(connection, session, missing) if missing else {}
-    broken = [run for run in missing if run in runs and statuses[run] not in ("finished", "running")]
+    ended = [run for run in missing if run in runs and statuses[run] != "running"]
+    broken = [run for run in ended if runs[run].open_steps]
     for run, turns in _read_turns(connection, session, broken).items():
-        open_turns = {step: turn for step, turn in turns.items() if step not in runs[run].outputs}
-        runs[run] = replace(runs[run], turns=open_turns)
+        own = {step: turn for step, turn in turns.items() if step in runs[run].open_steps}
+        runs[run] = replace(runs[run], turns=own)
     memory.update((run, runs[run]) for run in missing if run in runs and statuses[run] != "running")
     return tuple(runs[run] for run in statuses if run in runs)
 
@@ -331,13 +332,18 @@ def _read_runs(connection: Connection, session: str, ids: Sequence[str]) -> dict
     cannot be is left out.
     """
     workflows: dict[str, Workflow] = {}
+    replays: set[str] = set()
     outputs: dict[str, dict[int, Output]] = {run: {} for run in ids}
     for run, event in _events_of_types(connection, session, ids, _GIVING):
         if isinstance(event, RunStarted):
             workflows[run] = event.workflow
+            if event.scope.recorded == "only":
+                replays.add(run)
         elif isinstance(event, StepFinished | StepReused | StepKept):
             outputs[run][event.step] = event.output
-    return {run: EarlierRun(workflow, outputs[run]) for run, workflow in workflows.items()}
+    return {
+        run: EarlierRun(workflow, outputs[run], replay=run in replays) for run, workflow in workflows.items()
+    }
 
 
 def _read_turns(connection: Connection, session: str, ids: Sequence[str]) -> dict[str, dict[int, ToolTurn]]:

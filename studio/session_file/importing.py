@@ -80,7 +80,11 @@ def _with_ids(
         }
 
     if raw.kind in ("output", "event"):
-        return {**within(value)}
+        value = {**within(value)}
+        if isinstance(scope := value.get("scope"), dict):
+            # Here no person has allowed a tool to act.
+            scope.pop("grants", None)
+        return value
     if raw.kind == "revision":
         value["workflow"] = within(value["workflow"])
     for name, kind in _IDS[raw.kind].items():

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from conductor.text.bounded_value import json_value
+from conductor.text.control_characters import escaped
 from conductor.text.json_text import portable
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.portable_model import PortableModel
@@ -112,7 +113,7 @@ class ToolQuestion(PortableModel):
     of that tool in the session.
     """
 
-    at: int
+    at: int = Field(ge=0)
     why: QuestionReason
     once: bool = Field(default=False, exclude_if=lambda once: not once)
 
@@ -124,7 +125,8 @@ class ToolDecision(PortableModel):
     """What a person decides of the call at position `at`, with this `id`, that `step` (0-based) waits with.
 
     `allow`: it is made, with these `arguments` as JSON text where they are not None. `refuse`: it is not,
-    and the worker is sent `text` as the reason. `answer`: it is not, and `text` is the result.
+    and the worker is sent `text` as the reason. `answer`: it is not, and `text` is the result. `turn` is the
+    mark of the `ToolTurn` that the person saw; "": the one that waits now.
     """
 
     step: int = Field(ge=0)
@@ -133,14 +135,16 @@ class ToolDecision(PortableModel):
     verdict: Verdict
     arguments: str | None = Field(default=None, exclude_if=lambda arguments: arguments is None)
     text: str = Field(default="", exclude_if=lambda text: not text)
+    turn: str = Field(default="", exclude_if=lambda turn: not turn)
 
 
 class WaitingCall(NamedTuple):
-    """A call that `step` (0-based) waits with, and what a person is asked of it."""
+    """A call that `step` (0-based) waits with, what a person is asked of it, and the mark of its turn."""
 
     step: int
     call: ToolRequest
     question: ToolQuestion
+    turn: str
 
     def decided(self, verdict: Verdict, *, text: str = "", arguments: str | None = None) -> ToolDecision:
         """The decision of this call; see `ToolDecision`."""
@@ -151,6 +155,7 @@ class WaitingCall(NamedTuple):
             verdict=verdict,
             text=text,
             arguments=arguments,
+            turn=self.turn,
         )
 
     @property
@@ -167,9 +172,11 @@ class WaitingCall(NamedTuple):
 
 
 def indented(arguments: str) -> str:
-    """The arguments of a call as they are read best: JSON with a member a line, anything else as it is."""
+    """The arguments of a call as they are read best: JSON with a member a line, and escapes for what would
+    turn the text around it; anything else as it is.
+    """
     try:
-        return portable(json.dumps(json_value(arguments), indent=2, ensure_ascii=False))
+        return escaped(portable(json.dumps(json_value(arguments), indent=2, ensure_ascii=False)))
     except ValueError:
         return arguments
 

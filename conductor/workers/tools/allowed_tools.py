@@ -76,9 +76,9 @@ def _records() -> dict[tuple[str, str], _Allowed]:
     for line in lines:
         try:
             mark, name, digest, description = json.loads(line)
-        except ValueError:
+            records[mark, name] = _Allowed(digest, description)
+        except (TypeError, ValueError):
             continue
-        records[mark, name] = _Allowed(digest, description)
     return records | _memory
 
 

@@ -264,16 +264,18 @@ def each_worker(worker: Worker, change: Callable[[Worker], Worker]) -> Worker:
     return change(worker)
 
 
-def going_on(
-    workers: Sequence[Worker], turn: ToolTurn, decisions: Mapping[int, ToolDecision]
-) -> Worker | None:
-    """The worker of these that goes on from `turn` with what was decided of its calls; None if its name or
-    its tools are gone. None of the others answers in its place: it might act twice.
+def going_on(workers: Sequence[Worker], turn: ToolTurn, decisions: Mapping[int, ToolDecision]) -> Worker:
+    """The worker of these that goes on from `turn` with what was decided of its calls. Raises `WorkerError`
+    where it is not there: another one might act twice.
     """
     for worker in workers:
         if isinstance(worker, ToolWorker) and worker.card.name == turn.worker:
             return replace(worker, turn=turn, decisions=decisions)
-    return None
+    raise WorkerError(
+        f"{turn.worker} called tools for this step, and may not answer it any more; let it, or rerun all "
+        "steps, which begins the answer afresh.",
+        used=NOTHING_USED,
+    )
 
 
 def with_step_tools(worker: Worker, tools: tuple[str, ...] | None, *, own: bool = True) -> Worker:

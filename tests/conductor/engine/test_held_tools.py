@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
@@ -48,6 +49,7 @@ BOTH = calls(
     ToolCall(id="w", name="files__write", arguments='{"path": "w"}'),
 )
 ALLOW = ToolDecision(step=0, at=0, id="w1", verdict="allow")
+NEVER = Permissions(never=frozenset({"files"}))
 
 
 def pool_of(model: Caller, tools: ScriptedTools, **more: Any) -> Pool:
@@ -86,7 +88,7 @@ async def test_nothing_is_called_before_a_person_has_decided() -> None:
     (question,) = state.questions[0]
     assert (question.at, question.why, question.once) == (0, "acts", False)
     step = state.steps[0]
-    assert [(call.words, call.call.arguments) for _, call, _ in state.waiting_calls] == [
+    assert [(call.words, call.call.arguments) for _, call, *_ in state.waiting_calls] == [
         ("files:write", '{"path": "a.txt"}')
     ]
     assert (step.calls, [charge.purpose for charge in step.charges]) == (1, ["step"])
@@ -259,7 +261,7 @@ async def broken_off(pool: Pool, stopped: Stopped) -> tuple[RunState, list[Event
 async def test_a_call_that_was_under_way_is_not_made_again_without_a_question() -> None:
     stopped = Stopped()
     model = Caller([WRITES, saying("done")])
-    pool = pool_of(model, stopped.tools, permissions=Permissions(never=frozenset({"files"})))
+    pool = pool_of(model, stopped.tools, permissions=NEVER)
     before, _ = await broken_off(pool, stopped)
     assert (before.status, before.steps[0].status) == ("interrupted", "interrupted")
     stopped.hangs = False
@@ -276,7 +278,7 @@ async def test_where_no_person_is_asked_such_a_call_fails_its_step() -> None:
     pool = pool_of(
         Caller([WRITES, saying("done")]),
         stopped.tools,
-        permissions=Permissions(never=frozenset({"files"})),
+        permissions=NEVER,
     )
     before, _ = await broken_off(pool, stopped)
     state = await played(pool.unattended, before)
@@ -341,6 +343,84 @@ async def test_a_fallback_that_acted_goes_on_itself() -> None:
     output = state.steps[0].output
     assert output is not None
     assert (output.worker, output.instead_of) == ("beta", "alpha")
+
+
+async def test_each_of_equal_steps_goes_on_with_its_own_call() -> None:
+    tools = ScriptedTools(contents)
+    own = [calling("files__write", json.dumps({"path": path}), id="w1") for path in ("a", "b")]
+    pool = Pool(
+        workers=(
+            with_tools(Caller([*own, saying("done")]), tools),
+            SimulatedWorker(name="beta", tokens=3),
+        )
+    )
+    workflow = workflow_of((), (), (0, 1)).with_instruction(1, "task 1").with_worker(2, "beta")
+    paused = await played(pool, workflow=workflow)
+    await decided(pool, paused, ALLOW, ALLOW.model_copy(update={"step": 1}))
+    assert sorted(tools.log, key=str) == [("write", {"path": "a"}), ("write", {"path": "b"})]
+
+
+@pytest.mark.parametrize("scope", [FORCE, RunScope(kind="from", step=0), RunScope(kind="only", step=0)])
+async def test_a_step_that_is_to_be_called_again_goes_on_where_that_answer_stood(scope: RunScope) -> None:
+    old = await played(pool_of(Caller([saying("old")]), ScriptedTools(contents)))
+    model, tools = Caller([WRITES, saying("done")]), ScriptedTools(contents)
+    pool = pool_of(model, tools)
+    paused = await played(pool, old, scope=scope)
+    state = await played(pool, paused, old, scope=continuation(paused, ONE, [ALLOW]))
+    assert (state.answer, len(model.requests), len(tools.log)) == ("done", 2, 1)
+    # The same where it broke off, also in the run that goes on.
+    model = Caller([WRITES, RuntimeError("gone"), RuntimeError("gone"), saying("done")])
+    pool = pool_of(model, tools, permissions=NEVER)
+    failed = await played(pool, old, scope=scope)
+    twice = await played(pool, failed, old, scope=rerun(failed, ONE))
+    assert (failed.status, twice.status) == ("failed", "failed")
+    state = await played(pool, twice, failed, old, scope=rerun(twice, ONE))
+    assert (state.answer, len(model.requests), len(tools.log)) == ("done", 4, 2)
+
+
+async def test_a_text_of_a_rule_is_no_end_of_an_answer_that_acted() -> None:
+    tools = ScriptedTools(contents)
+    model = Caller([WRITES, RuntimeError("gone"), saying("done")])
+    pool = pool_of(model, tools, permissions=NEVER)
+    workflow = ONE.with_on_failure(0, OnFailure(output="no answer"))
+    first = await played(pool, workflow=workflow)
+    assert first.answer == "no answer"
+    state = await played(pool, first, workflow=workflow, scope=rerun(first, workflow))
+    assert (state.answer, len(tools.log)) == ("done", 1)
+    assert model.requests[2] == model.requests[1]
+
+
+async def test_a_replay_hides_no_call_that_was_under_way() -> None:
+    stopped = Stopped()
+    model = Caller([WRITES, WRITES, saying("replayed")])
+    pool = pool_of(model, stopped.tools, permissions=NEVER)
+    before, _ = await broken_off(pool, stopped)
+    replayed = await played(pool, before, scope=RunScope(kind="from", step=0, recorded="only"))
+    assert replayed.answer == "replayed"
+    state = await played(pool, replayed, before, scope=rerun(replayed, ONE))
+    assert (state.status, len(stopped.tools.log)) == ("paused", 1)
+    # The same after one that did not come to its end.
+    failed = await played(
+        pool_of(Caller([RuntimeError("gone")]), stopped.tools, permissions=NEVER),
+        before,
+        scope=RunScope(kind="from", step=0, recorded="only"),
+    )
+    state = await played(pool, failed, before, scope=rerun(failed, ONE))
+    assert (state.status, len(stopped.tools.log)) == ("paused", 1)
+
+
+async def test_no_other_worker_answers_after_a_fallback_that_acted_and_is_gone() -> None:
+    tools = ScriptedTools(contents)
+    first = with_tools(Caller([WorkerError("down"), WRITES, saying("done")]), tools, permissions=NEVER)
+    second = Caller([WRITES, RuntimeError("gone")], name="beta")
+    both = FallbackWorker(first, with_tools(second, tools, permissions=NEVER))
+    failed = await played(Pool(workers=(both, both.second)))
+    state = await played(Pool(workers=(first,)), failed)
+    assert (state.status, len(tools.log)) == ("failed", 1)
+    assert state.steps[0].message == (
+        "beta called tools for this step, and may not answer it any more; let it, or rerun all steps, which "
+        "begins the answer afresh."
+    )
 
 
 @pytest.mark.parametrize(("fault", "status", "calls_made"), [(None, "finished", 2), ("full", "failed", 1)])
@@ -425,3 +505,26 @@ async def test_a_decision_of_what_does_not_wait_is_refused(
     with pytest.raises(WorkflowError) as error:
         continuation(paused, ONE, decisions)
     assert str(error.value) == reason
+
+
+async def test_a_decision_counts_for_the_call_that_a_person_saw_and_for_no_other_of_its_id() -> None:
+    first, second = (calling("files__write", json.dumps({"path": path}), id="") for path in ("a", "b"))
+    model, tools = Caller([first, second, saying("done")]), ScriptedTools(contents)
+    pool = pool_of(model, tools)
+    paused = await played(pool)
+    [waiting] = paused.waiting_calls
+    decision = waiting.decided("allow")
+    later = await decided(pool, paused, decision)
+    assert (later.status, tools.log) == ("paused", [("write", {"path": "a"})])
+    with pytest.raises(WorkflowError, match="look at what it waits with now"):
+        continuation(later, ONE, [decision])
+
+
+async def test_an_edit_that_is_taken_back_takes_no_decision_along() -> None:
+    first, second = (calling("files__write", json.dumps({"path": path}), id="w1") for path in ("a", "b"))
+    model, tools = Caller([first, second, saying("done")]), ScriptedTools(contents)
+    pool = pool_of(model, tools)
+    before = await played(pool)
+    paused = await played(pool, before, workflow=ONE.with_instruction(0, "another one"))
+    state = await played(pool, paused, before, scope=continuation(paused, ONE, [ALLOW]))
+    assert (state.status, tools.log) == ("paused", [])

@@ -43,6 +43,7 @@ from conductor.runs.events import (
     WorkflowPlanned,
 )
 from conductor.runs.request import RunRequest
+from conductor.runs.scope import RunScope
 from conductor.runs.state import fold
 from conductor.values.budget import Budget
 from conductor.values.messages import Completion, Delta, Retried, Thought, Usage
@@ -54,6 +55,7 @@ from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 from tests.support.runs.charges import took
 from tests.support.runs.conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
+from tests.support.runs.tool_cases import Caller, ScriptedTools, calling, contents, saying, with_tools
 
 ONE = plan_text((0, "solve it", "[]"))
 BETTER = plan_text((0, "look again", '"all"'), (1, "merge", "[0]"))
@@ -107,6 +109,30 @@ async def test_all_shows_the_round_before_as_well() -> None:
         (1, 0, "solve it", "a says")
     ]
     assert [(seen.round, seen.response) for seen in b.requests[0].seen] == [(None, "a says")]
+
+
+@pytest.mark.parametrize(
+    ("scope", "runs", "written"), [(RunScope(allows=("*",)), 2, 2), (RunScope(recorded="only"), 1, 0)]
+)
+async def test_what_tools_may_do_in_a_run_holds_for_its_further_rounds(
+    scope: RunScope, runs: int, written: int
+) -> None:
+    tools = ScriptedTools(contents)
+    writes = calling("files__write")
+    model = Caller([writes, saying("one"), writes, saying("two")], name="a")
+    pool = Pool(workers=(with_tools(model, tools),))
+    request = RunRequest("why?", Settings(rounds=2))
+    workflow = Workflow.of([Step(instruction="solve it", worker="a")])
+    started = workflow_run(request, workflow, pool, meter=Meter(Budget()), history=RunHistory(), scope=scope)
+    stream = orchestrate(
+        request,
+        conductor=ScriptedConductor([plan_text((0, "write it down", "[]"))]),
+        pool=pool,
+        meter=Meter(Budget()),
+        started=started,
+    )
+    ends = [event.outcome async for event in stream if isinstance(event, RunFinished)]
+    assert (ends, len(tools.log)) == (["finished"] * runs, written)
 
 
 async def test_planning_counts_in_the_budget_of_all_rounds() -> None:

@@ -19,6 +19,7 @@ from studio.workbench import Contender, Workbench
 from tests.support.runs.tool_cases import Caller, ScriptedTools, calling, contents, saying, with_tools
 from tests.support.runs.waiting import until
 from tests.support.runs.workflow_cases import workflow_of
+from tests.support.stores.session_files import exported, imported
 
 pytestmark = pytest.mark.slow
 
@@ -97,6 +98,25 @@ def test_the_first_yes_counts_for_every_later_run_of_the_session(url: str) -> No
         assert (state.status, len(tools.log)) == ("finished", 2)
 
 
+def test_a_yes_in_a_file_lets_no_tool_act(url: str) -> None:
+    model, tools = Caller([WRITES, saying("done")]), ScriptedTools(contents)
+    with opened(url, model, tools, permissions=ONCE) as bench:
+        session = waiting_session(bench)
+        run(bench, session, bench.running.next_scope(session, decisions=[ALLOW]))
+        copy = imported(bench.store, exported(bench.store, session)).id
+        model.answers = [*model.answers, WRITES, saying("again")]
+        state = run(bench, copy, RunScope(kind="from", step=0))
+        assert (state.status, len(tools.log)) == ("paused", 1)
+
+
+def test_a_question_of_no_call_is_passed_over(url: str) -> None:
+    with opened(url, Caller([WRITES]), ScriptedTools(contents)) as bench:
+        file = exported(bench.store, waiting_session(bench)).replace(b'"at":0,"why"', b'"at":7,"why"')
+        waiting = bench.running.waiting(imported(bench.store, file).id)
+        assert waiting is not None
+        assert (waiting.held, waiting.waiting_calls) == ((0,), ())
+
+
 def test_an_edit_of_a_later_step_leaves_the_call_waiting_and_one_of_its_own_step_begins_afresh(
     url: str,
 ) -> None:
@@ -110,6 +130,17 @@ def test_an_edit_of_a_later_step_leaves_the_call_waiting_and_one_of_its_own_step
         bench.editing.edit(session, CHAIN.with_instruction(0, "Another one."), note="Edit")
         assert run(bench, session).status == "paused"
         assert (len(model.requests), len(tools.log)) == (3, 1)
+
+
+def test_a_step_that_acted_and_failed_goes_on_also_after_a_run_with_an_answer(url: str) -> None:
+    model, tools = Caller([WRITES, RuntimeError("gone"), saying("done")]), ScriptedTools(contents)
+    with opened(url, model, tools, permissions=Permissions(never=frozenset({"files"}))) as bench:
+        session = bench.ask("Which?").id
+        bench.editing.edit(session, workflow_of((), ()).with_worker(1, "beta"), note="Written")
+        assert [step.status for step in run(bench, session).steps] == ["failed", "finished"]
+        assert run(bench, session).steps[0].text == "done"
+    assert (len(model.requests), len(tools.log)) == (3, 1)
+    assert model.requests[2] == model.requests[1]
 
 
 def test_a_race_waits_for_no_person(url: str) -> None:

@@ -57,6 +57,7 @@ def test_a_call_is_one_line_of_bounded_length(server: str, arguments: str, line:
         ("", ""),
         ("[" * 100 + "]" * 100, "[" * 100 + "]" * 100),
         ('"\\ud800"', '"\ufffd"'),
+        ('{"a": "x\u202ey"}', '{\n  "a": "x\\u202ey"\n}'),
     ],
 )
 def test_arguments_are_indented_where_they_are_json(arguments: str, text: str) -> None:

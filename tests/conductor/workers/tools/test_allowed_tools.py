@@ -81,7 +81,7 @@ def test_it_is_known_in_another_process_and_a_line_of_no_sense_is_passed_over(
 ) -> None:
     changes(FILES, READ)
     monkeypatch.setattr("conductor.workers.tools.allowed_tools._memory", {})
-    tools_file().write_text("nonsense\n[1, 2]\n" + tools_file().read_text())
+    tools_file().write_text("nonsense\n[1, 2]\n7\n[[], {}, 1, 2]\n" + tools_file().read_text())
     assert changes(FILES, BAD) == ["Reads a file."]
 
 
