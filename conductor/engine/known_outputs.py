@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -115,12 +115,16 @@ class KnownOutputs:
         outputs = (output for run in self.runs for output in run.outputs.values())
         return tuple(use for output in (*outputs, *self.archive) for use in output.tool_uses)
 
+    @cached_property
+    def _has_turns(self) -> bool:
+        return any(run.turns for run in self.runs)
+
     def turn(self, workflow: Workflow, step: int, address: str) -> ToolTurn | None:
         """Where the answer of a step of `workflow`, whose fingerprint is `address`, stood when its run broke
         off or began to wait; None if a later run gave an answer, or one from its beginning would repeat
         nothing. A person's text is no answer.
         """
-        for run in self.runs:
+        for run in self.runs if self._has_turns else ():
             at = next((at for at, place in places_in(run.workflow, workflow).items() if place == step), None)
             if at is None or run.replay:
                 continue

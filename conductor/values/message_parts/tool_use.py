@@ -160,11 +160,12 @@ class WaitingCall(NamedTuple):
 
     @property
     def shape(self) -> dict[str, Any]:
-        """The call for programs, which send `step`, `at` and `id` back with their decision."""
+        """The call for programs, which send `step`, `at`, `id` and `turn` back with their decision."""
         return {
             "step": self.step,
             "at": self.question.at,
             "id": self.call.call.id,
+            "turn": self.turn,
             "tool": self.call.words,
             "arguments": self.call.call.arguments,
             "why": self.question.why,

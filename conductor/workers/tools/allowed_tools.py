@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from conductor.errors import PoolError
+from conductor.errors import PoolError, ToolError
 from conductor.files.project_folder import own_pool_file
 from conductor.workers.keys.own_file import add_own_line, own_text
 from conductor.workers.tools.tool_server import ServedTool, ToolServer
@@ -23,6 +23,9 @@ from conductor.workers.tools.tool_server import ServedTool, ToolServer
 _log = logging.getLogger(__name__)
 
 _DECIDING = {"description", "parameters", "reads_only", "idempotent", "destructive", "open_world"}
+
+_MOST = 500
+"""Characters of a description that are stored, so that a line is written at once."""
 
 _lock = threading.Lock()
 _memory: dict[tuple[str, str], _Allowed] = {}
@@ -42,8 +45,9 @@ def tools_file() -> Path:
 
 
 def compared(server: ToolServer, tools: Sequence[ServedTool]) -> tuple[ServedTool, ...]:
-    """The tools, each with what it was if it describes itself otherwise than when it was allowed; one that is
-    listed for the first time is allowed as it is.
+    """The tools, each with the beginning of what it was if it describes itself otherwise than when it was
+    allowed; one that is listed for the first time is allowed as it is. Raises `ToolError` where what was
+    allowed cannot be read.
     """
     if server.built_in is not None or not server.pinned:
         return tuple(tools)
@@ -70,8 +74,7 @@ def _records() -> dict[tuple[str, str], _Allowed]:
     try:
         lines = own_text(tools_file(), kind="JSON lines in UTF-8").splitlines()
     except PoolError as error:
-        _log.warning("what tools were is not known: %s", error)
-        lines = []
+        raise ToolError(f"What tools were when they were allowed is not known: {error}") from error
     records: dict[tuple[str, str], _Allowed] = {}
     for line in lines:
         try:
@@ -84,7 +87,7 @@ def _records() -> dict[tuple[str, str], _Allowed]:
 
 def _add(mark: str, tools: Sequence[ServedTool]) -> None:
     for tool in tools:
-        own = _Allowed(_digest(tool), tool.description)
+        own = _Allowed(_digest(tool), tool.description[:_MOST])
         _memory[mark, tool.name] = own
         try:
             add_own_line(tools_file(), json.dumps([mark, tool.name, *own]))

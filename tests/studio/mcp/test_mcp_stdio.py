@@ -186,7 +186,7 @@ async def test_a_run_that_waits_at_a_gate_names_how_to_go_on_and_goes_on(
         waits = await client.call_tool("run_workflow", {"workflow": gated})
         (content,) = waits.content
         assert waits.is_error
-        assert "waits before step 2" in content.text
+        assert "is waiting before step 2" in content.text
         session = content.text.partition("(session ")[2].partition(";")[0]
         went_on = structured(await client.call_tool("run_workflow", {"session": session}))
     assert [step["status"] for step in went_on["steps"]] == ["reused", "finished"]

@@ -69,6 +69,7 @@ def test_it_is_decided_after_a_restart_and_the_model_is_not_asked_again(url: str
             "step": 0,
             "at": 0,
             "id": "w1",
+            "turn": call.turn,
             "tool": "files:write",
             "arguments": '{"path": "a.txt"}',
             "why": "acts",

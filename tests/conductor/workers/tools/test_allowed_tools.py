@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conductor.errors import PoolError, ToolError
 from conductor.workers.pool.pool import Pool
 from conductor.workers.tools.allowed_tools import allow, compared, tools_file
 from conductor.workers.tools.tool_server import ServedTool, ToolServer
@@ -85,12 +86,23 @@ def test_it_is_known_in_another_process_and_a_line_of_no_sense_is_passed_over(
     assert changes(FILES, BAD) == ["Reads a file."]
 
 
-def test_a_file_that_cannot_be_written_counts_in_this_process(caplog: pytest.LogCaptureFixture) -> None:
-    tools_file().parent.parent.mkdir(parents=True, exist_ok=True)
-    tools_file().parent.write_text("no folder")
+def test_a_file_that_cannot_be_written_counts_in_this_process(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(_: Path, __: str) -> None:
+        raise PoolError("The disk is full.")
+
+    monkeypatch.setattr("conductor.workers.tools.allowed_tools.add_own_line", full)
     assert changes(FILES, READ) == [None]
     assert changes(FILES, BAD) == ["Reads a file."]
     assert "a tool is allowed in this process only" in caplog.text
+
+
+def test_a_file_that_is_not_this_users_alone_allows_nothing() -> None:
+    changes(FILES, READ)
+    tools_file().chmod(0o644)
+    with pytest.raises(ToolError, match="is not yours alone"):
+        compared(FILES, [READ])
 
 
 async def test_a_step_gets_no_tool_that_has_changed() -> None:
