@@ -13,7 +13,6 @@ from conductor.errors import ConductorError
 from conductor.evaluation.items import Item
 from conductor.evaluation.scorers import latex_formula
 from conductor.evaluation.scorers.judge import verdict_in
-from conductor.evaluation.scorers.program import program_in
 from conductor.evaluation.scorers.text import choice, contains, exact, flexible, number
 from conductor.markdown.half_written import half_written
 from conductor.markdown.rendered import rendered, with_mathml
@@ -29,6 +28,7 @@ from conductor.text.equality.same_answer import ballots, comparable, same, stand
 from conductor.text.excerpt import excerpt, last_line
 from conductor.text.final_answer import final_answer
 from conductor.text.json_text import portable
+from conductor.text.program_text import program_in
 from conductor.text.quotation import located
 from conductor.text.thoughts import ThoughtReader, answer_in_full, read_thoughts
 from conductor.text.word_diff import compare_texts

@@ -2,7 +2,8 @@
 
 The shapes are one step, fan-out with an aggregator, and plan, execute, verify. The rule that fired is the
 reasoning. The plan has the same three lists as a model's and is read by the same parser. Knows the workers by
-their cards: a calculator takes what is a calculation, and no other step if there are other workers.
+their cards: a calculator takes what is a calculation; it and what runs programs take no other step if there
+are other workers.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from conductor.planner.format import format_plan, write_steps
 from conductor.planner.rule_comparison import Comparison, comparison_in
 from conductor.text.final_answer import without_ask
 from conductor.values.messages import Completion, Delta
+from conductor.workers import python_worker
 from conductor.workers.calculator.calculator_worker import MODEL, is_calculation
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Step, Workflow
@@ -95,7 +97,9 @@ def _workers(ruling: Ruling, query: str, cards: Sequence[WorkerCard]) -> Sequenc
     calculators = [card for card in cards if card.model == MODEL]
     if ruling.calculates and calculators:
         return calculators
-    others = [card for card in cards if card.model != MODEL] or calculators
+    others = (
+        [card for card in cards if card.model not in (MODEL, python_worker.MODEL)] or calculators or cards
+    )
     if len(ruling.drafts) > 1:
         return others
     # The first of the workers whose strengths share most words with the query.

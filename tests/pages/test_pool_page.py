@@ -490,6 +490,16 @@ def test_what_is_missing_is_said_at_its_field(app):
     assert "Not saved. Check: Name, Model, Base URL." in page_text(page)
 
 
+def test_a_worker_of_programs_is_added_once_code_is_allowed(app, file):
+    page = press(app("pool"), "pool-add")
+    page.segmented_control[0].set_value("python").run()
+    press(fill(page, name="runs"), "pool-save")
+    assert "allow_code = true allows it" in page_text(page)
+    press(fill(page, allow_code=True), "pool-save")
+    assert 'kind = "python"\nname = "runs"\nallow_code = true\n' in file.read_text(encoding="utf-8")
+    assert services.workbench().pool.cards["runs"].kind == "offline"
+
+
 def test_a_worker_is_added_and_the_app_uses_it_at_once(app, file):
     page = press(app("pool"), "pool-add")
     fill(page, name="gamma", model="m-2", base_url="http://127.0.0.1:9/v1", context=4096, extra="top_k = 40")

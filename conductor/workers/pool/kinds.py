@@ -25,6 +25,7 @@ from conductor.workers.pool.schema import (
     EmbeddingsTable,
     LocalConductorTable,
     ModelTable,
+    PythonTable,
     SimulatedTable,
 )
 from conductor.workers.pool.table import PlannerTable, PoolTable, WorkerTable, subclass_fault
@@ -49,6 +50,7 @@ WORKERS: Registry[type[WorkerTable]] = Registry(
         "model": ModelTable,
         "embedded": EmbeddedTable,
         "calculator": CalculatorTable,
+        "python": PythonTable,
         "simulated": SimulatedTable,
     },
     check=partial(subclass_fault, WorkerTable),
@@ -58,8 +60,8 @@ WORKERS: Registry[type[WorkerTable]] = Registry(
 
 _INSTALLED = "or the kind of an installed package, which `conductor plugins` lists"
 _WORKER_KINDS = (
-    'needs kind = "embedded", kind = "calculator" or kind = "simulated", a base_url where a model is served, '
-    + _INSTALLED
+    'needs kind = "embedded", kind = "calculator", kind = "python" or kind = "simulated", a base_url where a '
+    "model is served, " + _INSTALLED
 )
 _CONDUCTOR_KINDS = (
     'needs kind = "local" or kind = "embedded", a base_url and no kind where a model is served, ' + _INSTALLED

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from conductor.values.messages import Sampling
 from conductor.workers.calculator.calculator_worker import Calculator
@@ -39,6 +39,7 @@ from conductor.workers.endpoint.endpoint_worker import OpenAIWorker
 from conductor.workers.local_model import LocalModel
 from conductor.workers.pool.table import Label, PoolTable, WorkerName, WorkerTable
 from conductor.workers.protocol import Price, PromptStyle, Worker
+from conductor.workers.python_worker import PythonWorker
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workers.tools.tool_server import BuiltInTools, Header, ToolServer, ToolServerName, Variable
 from conductor.workers.tools.tool_worker import ROUNDS
@@ -49,6 +50,7 @@ Constrain = Literal["auto", "regex", "grammar", "json", "none"]
 """How an endpoint is held to write a valid plan; auto takes the strictest way that it knows."""
 
 
+_CODE = "this {} runs code that models write, in a sandbox; allow_code = true allows it"
 _CONSTRAINED = "Regular expression (vLLM), grammar (llama.cpp), JSON Schema, or off."
 
 
@@ -93,9 +95,7 @@ class ToolsTable(PoolTable):
         if sum(bool(place) for place in places.values()) != 1:
             raise ValueError("set one of built_in, command and url")
         if self.built_in == "python" and not self.allow_code:
-            raise ValueError(
-                "this server runs code that models write, in a sandbox; allow_code = true allows it"
-            )
+            raise ValueError(_CODE.format("server"))
         if self.headers and self.url is None:
             raise ValueError("headers need a url")
         if (self.cwd or self.env) and not self.command:
@@ -119,11 +119,32 @@ class ToolsTable(PoolTable):
         )
 
 
+def _allowed(allow_code: bool) -> bool:
+    if not allow_code:
+        raise ValueError(_CODE.format("worker"))
+    return allow_code
+
+
 class CalculatorTable(WorkerTable):
     kind: Literal["calculator"]
 
     def build(self) -> Worker:
         return Calculator(self.name)
+
+
+class PythonTable(WorkerTable):
+    """A worker that runs programs of models, in the sandbox."""
+
+    kind: Literal["python"]
+    allow_code: Annotated[
+        bool,
+        Field(validate_default=True),
+        AfterValidator(_allowed),
+        Label("Runs programs that models write, in a sandbox"),
+    ] = False
+
+    def build(self) -> Worker:
+        return PythonWorker(self.name)
 
 
 class SimulatedTable(WorkerTable):

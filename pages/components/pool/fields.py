@@ -22,7 +22,7 @@ from conductor.workers.pool.table import Label
 from conductor.workers.pool.toml_editor import Entry
 
 TableKind = Literal[
-    "model", "embedded", "calculator", "simulated", "conductor", "local", "embedded conductor"
+    "model", "embedded", "calculator", "python", "simulated", "conductor", "local", "embedded conductor"
 ]
 FieldKind = Literal["text", "long", "whole", "number", "choice", "worker", "flag", "several", "table"]
 
@@ -57,6 +57,7 @@ _FIRST: Mapping[TableKind, tuple[str, ...]] = {
     "embedded conductor": ("name", "model"),
     "embedded": ("name", "model", "strengths", "colour"),
     "calculator": ("name", "colour"),
+    "python": ("name", "colour", "allow_code"),
     "simulated": ("name", "strengths", "answer", "colour"),
 }
 """The keys whose fields are always open."""
@@ -109,7 +110,7 @@ def _type(annotation: Any) -> Any:
 def kind_of(entry: Entry) -> TableKind:
     """Which kind of worker, or of Conductor in this program, a table describes."""
     kind = entry.get("kind", "model")
-    return kind if kind in ("embedded", "calculator", "simulated", "local") else "model"
+    return kind if kind in ("embedded", "calculator", "python", "simulated", "local") else "model"
 
 
 def other_kind(entry: Entry) -> str | None:

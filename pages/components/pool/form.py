@@ -45,6 +45,7 @@ _KINDS: dict[TableKind, str] = {
     "model": "Served model",
     "embedded": "Small model on this machine",
     "calculator": "Calculator",
+    "python": "Runs programs",
     "simulated": "Simulated",
 }
 _CONDUCTORS: dict[TableKind, str] = {

@@ -11,6 +11,8 @@ from conductor.runs.events import PlanRejected, WorkflowPlanned
 from conductor.values.conversation import MAX_QUERY
 from conductor.workers.calculator.calculator_worker import Calculator
 from conductor.workers.pool.pool import Pool, orchard_pool
+from conductor.workers.protocol import Worker
+from conductor.workers.python_worker import PythonWorker
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Topology, Workflow
 from tests.support.cases.reading_work import patience, work
@@ -106,9 +108,20 @@ async def test_one_step_repeats_a_short_question_and_refers_to_a_long_one() -> N
     assert (short.instruction, long.instruction) == ("Who wrote Faust?", "Answer the question.")
 
 
-async def test_a_calculator_alone_takes_every_step() -> None:
-    workflow = workflow_in(await planned("Compare France and Peru", pool=Pool(workers=(Calculator(),))))
-    assert {step.worker for step in workflow.steps} == {"calculator"}
+@pytest.mark.parametrize(
+    ("workers", "taking"),
+    [
+        ((Calculator(),), "calculator"),
+        ((PythonWorker(), Calculator()), "calculator"),
+        ((PythonWorker(), SimulatedWorker(name="alpha")), "alpha"),
+        ((PythonWorker(),), "python"),
+    ],
+)
+async def test_a_worker_that_computes_takes_steps_only_where_no_model_can(
+    workers: tuple[Worker, ...], taking: str
+) -> None:
+    workflow = workflow_in(await planned("Compare France and Peru", pool=Pool(workers=workers)))
+    assert {step.worker for step in workflow.steps} == {taking}
 
 
 async def test_by_what_things_are_compared_is_said_to_every_step_and_the_last_reads_all() -> None:

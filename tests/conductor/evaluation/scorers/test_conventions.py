@@ -12,7 +12,7 @@ import pytest
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.scorers import score
-from conductor.evaluation.scorers.program import program_in
+from conductor.text.program_text import program_in
 
 RIGHT, WRONG, NONE = "right", "wrong", "no answer"
 

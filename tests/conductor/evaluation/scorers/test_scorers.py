@@ -16,7 +16,6 @@ from conductor.errors import DataError, LimitedProcessError
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
 from conductor.evaluation.scorers import score
-from conductor.evaluation.scorers.program import program_in
 from conductor.limited.command import limited, python
 from conductor.limited.supervisor import Limits
 from tests.support.processes.marked_processes import processes_with
@@ -173,7 +172,7 @@ HOSTILE: tuple[tuple[str, str], ...] = (
 def test_a_hostile_program_is_wrong_and_harms_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, reason: str
 ) -> None:
-    monkeypatch.setattr(sys.modules[program_in.__module__], "LIMITS", Limits(seconds=3))
+    monkeypatch.setattr(sys.modules["conductor.evaluation.scorers.program"], "LIMITS", Limits(seconds=3))
     outside = tmp_path / "kept"
     outside.write_text("x", encoding="utf-8")
     outcome = scored("code", program.replace("TARGET", repr(str(tmp_path))), "assert f(2) == 4")
@@ -243,16 +242,3 @@ def test_code_runs_only_where_it_is_allowed() -> None:
         asyncio.run(score("```python\nf = 1\n```", item))
     with pytest.raises(DataError, match="is not Python"):
         scored("code", "f = 1", "assert (")
-
-
-@pytest.mark.parametrize(
-    ("response", "program"),
-    [
-        ("f = 1", "f = 1"),
-        ("```\nf = 1\n```", "f = 1\n"),
-        ("```python\nf = 1\n```\nUse it:\n```bash\npython f.py\n```", "f = 1\n"),
-        ("```python\nf = 1\n```\nBetter:\n```py\nf = 2\n```", "f = 2\n"),
-    ],
-)
-def test_the_program_of_a_response_is_its_last_block_of_python(response: str, program: str) -> None:
-    assert program_in(response) == program

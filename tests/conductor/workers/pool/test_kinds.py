@@ -19,6 +19,9 @@ GOOD = {"name": "a", "base_url": "http://h/v1", "model": "m"}
     [
         (GOOD, []),
         ({"kind": "calculator", "name": "a"}, []),
+        ({"kind": "python", "name": "a", "allow_code": True}, []),
+        ({"kind": "python", "name": "a"}, ["allow_code"]),
+        ({"kind": "python", "name": "a", "allow_code": False}, ["allow_code"]),
         ({"kind": "simulated", "name": "a", "latency": 0.5}, []),
         ({"kind": "odd", "name": "a"}, ["kind"]),
         ({"kind": "offline", "name": "a", "expert": "facts"}, ["kind"]),

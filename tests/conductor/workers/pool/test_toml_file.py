@@ -168,7 +168,7 @@ KEY_FAULTS = [
     ("extra", "3", "write a table, with its keys and"),
     ("leave_out", '["temprature"]', "Input should be 'system', 'stream'"),
     ("leave_out", '"stream"', "Input should be a valid tuple"),
-    ("kind", '"openai"', 'needs kind = "embedded", kind = "calculator" or'),
+    ("kind", '"openai"', 'needs kind = "embedded", kind = "calculator", kind = "python" or'),
     ("temperature", "3", "Input should be less than or equal to 2"),
     ("temperature", "true", "Input should be a valid number"),
     ("max_tokens", "0", "Input should be greater than or equal to 1"),
@@ -232,6 +232,7 @@ FILE_FAULTS = [
     (ALPHA.replace('model = "a"\n', ""), "line 1: worker 1, model: Field required"),
     (ALPHA.replace('name = "alpha"\n', "") + BETA, "line 1: worker 1, name: Field required"),
     (_alpha(kind='"calculator"'), "line 3: worker 1, base_url: unknown key"),
+    ("[[worker]]\nkind = 'python'\nname = 'a'", "line 1: worker 1, allow_code: this worker runs code"),
     (
         BETA + 'fallback = "alpha"\n' + _alpha(fallback='"beta"'),
         "line 5: worker 1, fallback: beta → alpha → beta is a circle",

@@ -9,7 +9,13 @@ import pytest
 
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.pool.pool import parse_pool
-from conductor.workers.pool.schema import CalculatorTable, ConductorTable, ModelTable, SimulatedTable
+from conductor.workers.pool.schema import (
+    CalculatorTable,
+    ConductorTable,
+    ModelTable,
+    PythonTable,
+    SimulatedTable,
+)
 from pages.components.pool.fields import SERVICES, entry_of, fields, first_value, kind_of, missing
 
 ROOT = Path(__file__).parents[4]
@@ -21,6 +27,7 @@ of_each_kind = pytest.mark.parametrize(
         ("model", ModelTable),
         ("conductor", ConductorTable),
         ("calculator", CalculatorTable),
+        ("python", PythonTable),
         ("simulated", SimulatedTable),
     ],
 )
@@ -54,6 +61,7 @@ def test_every_key_that_must_be_there_is_asked_for_where_it_is_not(kind, table):
             ("Constrained decoding", "choice", "auto", ("auto", "regex", "grammar", "json", "none")),
         ),
         ("conductor", "as_worker", ("Also a worker, which may plan a step of its own", "flag", "", ())),
+        ("python", "allow_code", ("Runs programs that models write, in a sandbox", "flag", "", ())),
         ("simulated", "answer", ("Answer", "long", "made-up words", ())),
     ],
 )
@@ -104,6 +112,10 @@ def test_what_is_typed_becomes_the_shortest_table():
     assert first_values("model", entry)["leave_out"] == ["stream", "seed"]
     assert isinstance(entry["temperature"], int)
     assert entry_of("calculator", {"name": "f"}, old={})[0] == {"kind": "calculator", "name": "f"}
+    python = {"kind": "python", "name": "p", "allow_code": True}
+    assert entry_of("python", python, old={}) == (python, {})
+    assert first_values("python", python)["allow_code"] is True
+    assert kind_of(python) == "python"
     assert "as_worker" not in entry_of("conductor", {"as_worker": False}, old={})[0]
 
 
