@@ -114,7 +114,7 @@ def calls_before(state: StepState, *, key: str) -> None:
                 st.caption(plain(retry_text(retry)))
     uses = state.tool_uses
     calls = quantity(len(uses) + len(state.unanswered), "tool call")
-    if (uses or state.unanswered) and (box := expander(calls, "build", key=f"tools-{key}")):
+    if (uses or state.unanswered) and (box := expander(calls, "build", key=f"tool-calls-{key}")):
         with box:
             for use in uses:
                 _tool_use(use)

@@ -35,7 +35,7 @@ def test_the_page_shows_each_call_of_a_tool_with_who_allowed_it(app, called):
     page.session_state["selected"] = 0
     page.session_state["step-part"] = "Saw"
     page.session_state["panel"] = "Timeline"
-    page.session_state[f"tools-{called}-0"] = True
+    page.session_state[f"tool-calls-{called}-0"] = True
     page.run()
     assert not page.exception
     captions = [each.value for each in page.caption]
