@@ -41,7 +41,7 @@ def waiting(visit, tool_app: AppServer, model: Served, tmp_path: Path) -> Workbe
     desk = WorkbenchPage(visit(tool_app, f"/?session={tool_app.plant(STEP)}"))
     desk.run()
     desk.button("Decide").click()
-    expect(desk.page.get_by_text("sample:append", exact=True)).to_be_visible()
+    expect(desk.keyed("tool-questions").get_by_text("sample:append", exact=True)).to_be_visible()
     expect(desk.button("Go on")).to_be_disabled()
     assert lines_of(tmp_path / "log") == []
     return desk
