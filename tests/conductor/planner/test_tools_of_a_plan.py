@@ -161,7 +161,7 @@ def test_what_the_grammar_writes_has_tools_that_can_be_read() -> None:
     assert {None, (), ("web",)} <= named
 
 
-# -- what a Conductor is told ----------------------------------------------------------------------------
+# -- what a Conductor reads -----------------------------------------------------------------------------
 
 
 def prompt(style: PromptStyle = "ours", form: Form = "lists", **more: Any) -> str:

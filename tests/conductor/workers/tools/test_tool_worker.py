@@ -1,4 +1,4 @@
-"""A worker calls its tools, is sent their results, and answers; what it may not call it is told."""
+"""A worker calls its tools, is sent their results, and answers; it reads why it may not call one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan check finds steps without the tool for what they are told to do, and those with one of another."""
+"""The plan check finds steps without a tool that their instruction demands, and those with one of another."""
 
 from __future__ import annotations
 

@@ -20,10 +20,11 @@ from tests.support.stores.store_scenario import begin, keep
 
 @pytest.fixture
 def called(bench):
-    """A session whose step called tools; every text of theirs is hostile."""
+    """A session whose step names tools and called them; every text of theirs is hostile."""
     session = bench.ask("Why?").id
     first, *rest = tool_events()
     assert isinstance(first, RunStarted)
+    first = first.model_copy(update={"workflow": first.workflow.with_tools(0, ["files"])})
     bench.editing.edit(session, first.workflow, note="By hand")
     begin(bench.store, session, "r")
     keep(bench.store, first, *rest)
