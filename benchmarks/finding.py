@@ -31,6 +31,7 @@ from storage.database.schema import CHARGES, REVISIONS, RUNS, SESSIONS, TAGS
 
 SESSIONS_MADE = 10_000
 ROUNDS = 15
+BATCH = 2_000
 PAGE = 20
 STATES = ("finished", "finished", "finished", "planned", "failed", "cancelled")
 WORKERS = ("planner-7b", "writer-8b", "critic-7b", "steady-13b")
@@ -51,7 +52,7 @@ QUESTIONS: Mapping[str, SessionFilter] = {
     "state": SessionFilter(states=("failed",)),
     "topology": SessionFilter(topologies=("chain",)),
     "worker": SessionFilter(workers=(WORKERS[0],)),
-    "tag": SessionFilter(tags=("tag 3",)),
+    "tag": SessionFilter(tags=("tag 5",)),
     "date": SessionFilter(since=SESSIONS_MADE * 0.4, until=SESSIONS_MADE * 0.5),
     "tokens": SessionFilter(least_tokens=1000, most_tokens=2000),
     "all at once": SessionFilter(
@@ -72,11 +73,17 @@ def fill(url: str, *, count: int) -> None:
     def words(many: int) -> str:
         return " ".join(chance.choices(vocabulary, cum_weights=weights, k=many))
 
-    sessions = [_session_rows(number, words, chance) for number in range(count)]
-    with database.transaction(to="write") as connection:
-        for table in (SESSIONS, REVISIONS, RUNS, CHARGES, TAGS):
-            rows = [row for session in sessions for row in session.get(table.name, ())]
-            connection.execute(table.insert(), rows)
+    for begin in range(0, count, BATCH):
+        numbers = range(begin, min(begin + BATCH, count))
+        sessions = [_session_rows(number, words, chance) for number in numbers]
+        with database.transaction(to="write") as connection:
+            for table in (SESSIONS, REVISIONS, RUNS, CHARGES, TAGS):
+                rows = [row for session in sessions for row in session.get(table.name, ())]
+                connection.execute(table.insert(), rows)
+    if database.path is None:
+        # As PostgreSQL does by itself some minutes later.
+        with database.transaction(to="write") as connection:
+            connection.exec_driver_sql("ANALYZE")
     database.close()
 
 
@@ -87,7 +94,7 @@ def _vocabulary(chance: random.Random) -> list[str]:
 
 
 def _session_rows(number: int, words: Callable[[int], str], chance: random.Random) -> Mapping[str, list[Any]]:
-    name, revision = f"s{number:015}", f"r{number:015}"
+    name, revision = f"{number:016x}", f"r{number:015}"
     query = f"{COMMON} about {words(12)} {RARE if number % 1000 == 0 else ''}"
     workflow = Workflow.of(
         Step(instruction=f"Do {words(30)}", worker=chance.choice(WORKERS), access=(at - 1,) if at else ())
@@ -123,7 +130,7 @@ def _session_rows(number: int, words: Callable[[int], str], chance: random.Rando
             "status": "finished",
             "started_at": float(number),
             "finished_at": float(number),
-            "answer": f"The answer: {words(150)}",
+            "answer": f"The answer: {words(60)}",
             "owner": "nobody",
             "round": 1,
         }

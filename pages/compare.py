@@ -51,7 +51,7 @@ def _two(bench: Workbench, tab: TabState, cards: Mapping[str, WorkerCard]) -> No
     left, right = chosen_sides(bench, tab)
     with head:
         _head(bench, "two", _session_of(bench, tab, left, right))
-    if not bench.store.sessions.count() and left is None and right is None:
+    if not bench.store.sessions.newest(limit=1) and left is None and right is None:
         st.caption("Nothing to compare yet. Ask a question on the workbench and run its plan.")
         st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,6 +25,7 @@ from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
 from storage import EVERYTHING, SessionFilter
+from storage.search.listing import many
 from studio.workbench import Workbench
 
 focus_fallback("undelete", "session-rows")
@@ -55,23 +57,27 @@ def page() -> None:
 
 def _sessions(bench: Workbench, tab: TabState, listed: SessionList, actions: SessionActions) -> None:
     filter = listed.filter
-    if filter == EVERYTHING and not bench.store.sessions.count(filter):
+    window = bench.store.sessions.window(filter, after=listed.after)
+    is_empty = not window.ids and window.further is None and listed.after is None
+    if filter == EVERYTHING and is_empty:
         _nothing_yet(bench, listed)
         return
     session_filters(bench, tab, listed)
-    count = bench.store.sessions.count(filter)
-    if not count:
+    if is_empty:
         _nothing_found(listed)
         return
     head, rows = st.container(), st.container(key="session-rows", gap="small")
-    at = _page_shown(listed, math.ceil(count / _PER_PAGE))
-    sessions = bench.store.sessions.listed(filter, limit=_PER_PAGE, offset=(at - 1) * _PER_PAGE)
-    snippets = bench.store.sessions.snippets([session.id for session in sessions], filter.search)
+    pages = math.ceil(len(window.ids) / _PER_PAGE)
+    at = _page_shown(listed, pages)
+    page = window.ids[(at - 1) * _PER_PAGE : at * _PER_PAGE]
+    sessions = bench.store.sessions.summaries(page)
+    snippets = bench.store.sessions.snippets(page, filter.search)
     with head:
-        selection_bar(listed, actions, sessions=sessions, count=count)
+        selection_bar(listed, actions, sessions=sessions, window=window)
     with rows:
         for session in sessions:
             session_row(tab, listed, session, snippet=snippets.get(session.id), actions=actions)
+    _other_windows(listed, window.further if at >= pages else None)
 
 
 def _nothing_yet(bench: Workbench, listed: SessionList) -> None:
@@ -82,7 +88,7 @@ def _nothing_yet(bench: Workbench, listed: SessionList) -> None:
         st.caption("No sessions yet. Ask a question on the workbench to start one.")
     st.page_link("pages/workbench.py", label="Open the workbench", icon=":material/account_tree:")
     if deleted:
-        label = f"Show {quantity(deleted, 'deleted session')}"
+        label = f"Show {many(deleted, 'deleted session')}"
         st.button(label, key="find-gone", on_click=listed.ask_for, kwargs={"deleted": True})
 
 
@@ -96,10 +102,20 @@ def _nothing_found(listed: SessionList) -> None:
     st.button("Show all sessions", key="find-everything", on_click=listed.ask_for_everything)
 
 
+def _other_windows(listed: SessionList, further: str | None) -> None:
+    """The ways to older sessions than those of this window, and back."""
+    go_on = partial(action, redraw=False)
+    with st.container(horizontal=True, key="windows"):
+        if listed.after is not None:
+            go_on("Back to the newest", "first_page", listed.go_on, None, key="windows-newest")
+        if further is not None:
+            go_on("Older sessions", "chevron_right", listed.go_on, further, key="windows-older")
+
+
 def _page_shown(listed: SessionList, pages: int) -> int:
     """The page of the list: the one shown last, also by an earlier visit, as far as there still is one."""
     number = st.session_state.get(PAGE_KEY)
-    at: int = min(number or listed.page, pages)
+    at: int = max(1, min(number or listed.page, pages))
     if pages > 1:
         if number is not None and number != at:
             st.session_state[PAGE_KEY] = at

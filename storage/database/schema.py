@@ -193,6 +193,17 @@ REVISIONS = _table(
 # Kept by triggers, as the texts below are.
 REVISION_WORKERS = _table("revision_workers", key="revision worker", goes_with="revision")
 
+# What a session is listed by, in the order of a list: see `FacetKind`. Triggers write it.
+SESSION_FACETS = Table(
+    "session_facets",
+    METADATA,
+    *(Column(name, PlainText(), primary_key=True) for name in ("kind", "name")),
+    Column("evaluated", Integer(), primary_key=True, autoincrement=False),
+    Column("updated_at", Double(), primary_key=True, autoincrement=False),
+    Column("session", PlainText(), ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
 # `stop_asked_at` is when another process asked the run's owner to stop it; `token` and `person` are who
 # began it.
 RUNS = _table(
@@ -303,6 +314,15 @@ USAGE_SUMS = Table(
     *(Column(name, BigInteger(), nullable=False) for name in _SUMMED),
     *(Column(name, Double(), nullable=False) for name in ("cost", "least_cost", "charged_cost")),
     sqlite_with_rowid=False,
+)
+
+# The same sums of a session's charges, copies included; they go with their session.
+SESSION_SUMS = Table(
+    "session_sums",
+    METADATA,
+    Column("session", PlainText(), primary_key=True),
+    *(Column(name, BigInteger(), nullable=False) for name in _SUMMED[:5]),
+    *(Column(name, Double(), nullable=False) for name in ("cost", "least_cost")),
 )
 
 # By the sessions that requests to the API began. The token's row is never removed; it is empty where no token

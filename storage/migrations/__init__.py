@@ -77,7 +77,7 @@ def _make_tables(connection: Connection) -> None:
         for each in tables:
             each.create(connection, checkfirst=False)
     dialect = connection.dialect.name
-    for script in ("indexes", f"search_{dialect}", f"ledger_{dialect}"):
+    for script in ("indexes", f"search_{dialect}", f"ledger_{dialect}", f"listing_{dialect}"):
         execute_script(connection, script)
 
 

@@ -1,6 +1,14 @@
 -- The indexes of the tables, on SQLite and PostgreSQL alike. Statements end with a semicolon and a blank line.
 -- Not in the model: SQLAlchemy loads a database's dialect for a condition, which every start would pay.
-CREATE INDEX sessions_listed ON sessions (updated_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX sessions_listed ON sessions (updated_at, id) WHERE deleted_at IS NULL AND COALESCE(origin, '') <> 'evaluation';
+
+CREATE INDEX sessions_evaluated ON sessions (updated_at, id) WHERE deleted_at IS NULL AND origin = 'evaluation';
+
+CREATE INDEX sessions_by_age ON sessions (created_at, id);
+
+CREATE INDEX facets_by_session ON session_facets (session, kind, name);
+
+CREATE INDEX sums_by_tokens ON session_sums ((prompt + completion));
 
 CREATE INDEX revisions_by_parent ON revisions (parent);
 

@@ -1,5 +1,5 @@
 -- Search, on PostgreSQL: `texts` holds each text by which a session is found once for its session and kind, however
--- many revisions or runs contain it. The index `texts_words` is over its words. The view `said` is what `texts` must hold;
+-- many revisions or runs contain it. Its column `words` is indexed. The view `said` is what `texts` must hold;
 -- triggers keep it so, whichever program writes. Statements end with a semicolon and a blank line.
 -- A damaged workflow has no steps here. NUL is replaced: PostgreSQL refuses it.
 CREATE FUNCTION workflow_steps(workflow TEXT)
@@ -43,7 +43,10 @@ SELECT CASE WHEN begins AND numnode(phrase) > 0
     THEN (phrase::text || ':*')::tsquery ELSE phrase END
 FROM phraseto_tsquery('simple', folded(text)) AS phrase $$;
 
-CREATE INDEX texts_words ON texts USING gin (words(text));
+-- Stored, so that a phrase is looked up in it, and not in the words of the text made again.
+ALTER TABLE texts ADD COLUMN words TSVECTOR GENERATED ALWAYS AS (words(text)) STORED;
+
+CREATE INDEX texts_words ON texts USING gin (words);
 
 CREATE FUNCTION session_said() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN

@@ -23,6 +23,7 @@ from conductor.values.charge import Charge
 from storage.api_token import Spent, Token, TokenLimits, new_secret
 from storage.copies import forking, session_copy
 from storage.records import RequestSession, Revision, RunRecord
+from storage.search import conditions, listing
 from storage.search import query as finding
 from storage.session_entries import Entry, Kind
 from storage.store.processes import Processes
@@ -52,13 +53,14 @@ class Sessions(Part):
 
     listed = cached(finding.listed)
     newest = cached(finding.newest)
-    count = read(finding.count)
-    ids = read(finding.ids)
+    summaries = read(finding.summaries)
     snippets = read(finding.snippets)
-    known_workers = read(finding.known_workers)
+    window = cached(listing.window)
+    count = read(listing.count)
+    ids = read(listing.ids)
+    facet_names = read(conditions.facet_names)
 
     tags = cached(sessions.tags_of)
-    known_tags = read(sessions.known_tags)
     add_tag = write(sessions.add_tag)
     add_tags = write(sessions.add_tags)
     remove_tag = write(sessions.remove_tag)

@@ -31,7 +31,6 @@ from sqlalchemy import (
     literal,
     literal_column,
     select,
-    union_all,
     values,
 )
 
@@ -46,7 +45,15 @@ from conductor.values.output import EMBEDDED_LABEL, OFFLINE_LABEL, SIMULATED_LAB
 from conductor.values.total import MOST_TOKENS, NOTHING, UNDER_WAY, BoundedSum, Total
 from storage.api_token import Spent
 from storage.database.compiled_statement import Statement
-from storage.database.schema import CHARGES, EVALUATION_CELLS, RUNNING, RUNS, SESSIONS, USAGE_SUMS
+from storage.database.schema import (
+    CHARGES,
+    EVALUATION_CELLS,
+    RUNNING,
+    RUNS,
+    SESSION_SUMS,
+    SESSIONS,
+    USAGE_SUMS,
+)
 
 QUARTER = 900
 """Seconds over which sums are made: every time zone differs from the others by whole quarters of an hour."""
@@ -214,12 +221,13 @@ def _bounds(least: float, most: float, *, unknown: int) -> BoundedSum:
 
 _NO_REQUEST = Total(may_call=True)
 
-_MAY_CALL = func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL
+MAY_CALL = func.coalesce(RUNS.c.pool_label, "") != OFFLINE_LABEL
+"""Of a run that may have called a model."""
 
 
 def totals(connection: Connection, sessions: Sequence[str] | Select[str]) -> Mapping[str, Total]:
     """What each of these sessions has used, trials included; one that could make no request is left out."""
-    rows = connection.execute(_sums(CHARGES.c.session).where(CHARGES.c.session.in_(sessions)))
+    rows = connection.execute(select(SESSION_SUMS).where(SESSION_SUMS.c.session.in_(sessions)))
     return _with_runs(connection, {row.session: _total(row) for row in rows}, RUNS.c.session, sessions)
 
 
@@ -227,7 +235,7 @@ def _with_runs(
     connection: Connection, used: dict[str, Total], key: Column[str], names: Sequence[str] | Select[str]
 ) -> Mapping[str, Total]:
     """What was used by session or run, with that of runs which needed no request, or have some under way."""
-    runs = select(key, RUNS.c.status).distinct().where(key.in_(names), _MAY_CALL)
+    runs = select(key, RUNS.c.status).distinct().where(key.in_(names), MAY_CALL)
     for name, status in connection.execute(runs).all():
         used[name] = used.get(name, NOTHING) + (UNDER_WAY if status == "running" else _NO_REQUEST)
     return used
@@ -285,7 +293,7 @@ def since(connection: Connection, moment: float, reality: Reality = "real") -> T
         own = (CHARGES.c.at >= moment, CHARGES.c.at < first * QUARTER, CHARGES.c.copied == 0)
         rest = _sums().where(*own, _reality(CHARGES) == reality)
         used += _total(connection.execute(rest).one())
-    if connection.scalar(select(exists().where(RUNNING, _MAY_CALL, _pool_is(reality)))):
+    if connection.scalar(select(exists().where(RUNNING, MAY_CALL, _pool_is(reality)))):
         used += UNDER_WAY
     return used
 
@@ -409,25 +417,3 @@ def spent(connection: Connection, token: str, *, begin: float) -> Spent:
         unknown_tokens=int(row.tokens_unknown),
         unknown_costs=int(row.costs_unknown),
     )
-
-
-# -- as a condition --------------------------------------------------------------------------------
-
-
-def sessions_between(*, least: int | None, most: int | None) -> Select[str]:
-    """The sessions whose known tokens are `least` or more, and at most `most` if no tokens are unknown."""
-    row = CHARGES.c
-    amounts = select(
-        row.session,
-        (func.coalesce(row.prompt, 0) + func.coalesce(row.completion, 0)).label("known"),
-        (row.prompt + row.completion).label("tokens"),
-    ).where(row.session.is_not(None))
-    # A run may have needed no request.
-    ran = select(RUNS.c.session, literal(0), literal(0)).where(_MAY_CALL)
-    used = union_all(amounts, ran).subquery()
-    sums = select(used.c.session).group_by(used.c.session)
-    if least is not None:
-        sums = sums.having(func.sum(used.c.known) >= least)
-    if most is not None:
-        sums = sums.having(func.sum(used.c.known) <= most, func.count() == func.count(used.c.tokens))
-    return sums

@@ -5,6 +5,7 @@ Functions of a connection inside a transaction, as in every file of this folder.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from functools import cache
@@ -36,6 +37,16 @@ R = TypeVar("R", bound=Value)
 def new_id() -> str:
     """A fresh id for any row: 16 hexadecimal digits."""
     return secrets.token_hex(8)
+
+
+def begins(id: Column[str], prefix: str) -> ColumnElement[bool]:
+    """Whether an id begins with `prefix`; for one as `new_id` makes them, the index is read, and no more."""
+    is_like = id.startswith(prefix, autoescape=True)
+    if not re.fullmatch("[0-9a-f]+", prefix):
+        return is_like
+    # Neither database reads its index for LIKE.
+    digit_after = "a" if prefix[-1] == "9" else chr(ord(prefix[-1]) + 1)
+    return is_like & (id >= prefix) & (id < prefix[:-1] + digit_after)
 
 
 def next_number(connection: Connection, table: Table, session: str) -> int:
@@ -113,9 +124,7 @@ class Rows(Generic[R]):
     def named(self, connection: Connection, prefix: str) -> tuple[str, ...]:
         """The ids that begin with `prefix`, whatever the rows are."""
         id = self._table.c.id
-        return tuple(
-            connection.scalars(select(id).where(id.startswith(prefix, autoescape=True)).order_by(id))
-        )
+        return tuple(connection.scalars(select(id).where(begins(id, prefix)).order_by(id)))
 
     def unknown(self, id: str) -> UnknownId:
         """The error for an id that no row has."""

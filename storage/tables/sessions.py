@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, exists, select
+from sqlalchemy import Connection, select
 
 from conductor.errors import StorageError
 from conductor.text.json_text import portable
@@ -20,7 +20,7 @@ from storage.database.schema import SESSIONS, TAGS
 from storage.fragments import Fragments
 from storage.records import Session, SessionOrigin
 from storage.tables import session_attachments
-from storage.tables.rows import Rows, new_id
+from storage.tables.rows import Rows, begins, new_id
 
 MAX_TITLE = 80
 """The most characters of a title; a longer one is cut."""
@@ -45,8 +45,7 @@ def find(connection: Connection, id: str) -> Session:
 
 def named(connection: Connection, prefix: str) -> tuple[str, ...]:
     """The ids that begin with `prefix`, of sessions that are stored."""
-    begins = SESSIONS.c.id.startswith(prefix, autoescape=True)
-    ids = select(SESSIONS.c.id).where(begins, SESSIONS.c.expires_at.is_(None))
+    ids = select(SESSIONS.c.id).where(begins(SESSIONS.c.id, prefix), SESSIONS.c.expires_at.is_(None))
     return tuple(connection.scalars(ids.order_by(SESSIONS.c.id)))
 
 
@@ -157,14 +156,6 @@ def tags_of(connection: Connection, session: str) -> tuple[str, ...]:
     """The session's tags, in alphabetical order."""
     find(connection, session)
     return tuple(connection.scalars(select(TAGS.c.tag).where(TAGS.c.session == session).order_by(TAGS.c.tag)))
-
-
-def known_tags(connection: Connection) -> tuple[str, ...]:
-    """The tags of all sessions that are not deleted, in alphabetical order."""
-    names = select(TAGS.c.tag).distinct().subquery()
-    has_session = exists().where(SESSIONS.c.id == TAGS.c.session, SESSIONS.c.deleted_at.is_(None))
-    used = exists().where(TAGS.c.tag == names.c.tag, has_session)
-    return tuple(connection.scalars(select(names.c.tag).where(used).order_by(names.c.tag)))
 
 
 def add_tag(connection: Connection, session: str, text: str) -> tuple[str, ...]:

@@ -72,7 +72,8 @@ class Browsing:
         call: Call,
         search: Words = "",
         limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 20,
-        offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0,
+        after: Annotated[str, Field(max_length=100, description="The `further` of an earlier call.")]
+        | None = None,
     ) -> Sessions:
         """List sessions, last updated first: all, or the sessions whose texts have these words.
 
@@ -80,7 +81,7 @@ class Browsing:
         """
         principal = await self._callers.principal(call)
         criteria = SessionFilter(search=search, token=principal.token)
-        return await self._callers.backend.look_up(_listed, criteria, limit=limit, offset=offset)
+        return await self._callers.backend.look_up(_listed, criteria, limit=limit, after=after)
 
     async def show_session(self, call: Call, session: SessionId) -> SessionShown:
         """Show a session: its question, its current workflow, the versions of that, and its runs."""
@@ -103,15 +104,15 @@ class Browsing:
         return await self._callers.backend.call(_step, session, run, step, principal=principal)
 
 
-def _listed(store: SessionStore, criteria: SessionFilter, *, limit: int, offset: int) -> Sessions:
+def _listed(store: SessionStore, criteria: SessionFilter, *, limit: int, after: str | None) -> Sessions:
     fields = SessionEntry.model_fields
+    window = store.sessions.window(criteria, after=after, most=limit)
     return Sessions(
         sessions=tuple(
             SessionEntry(**each.model_dump(include=set(fields)))
-            for each in store.sessions.listed(criteria, limit=limit, offset=offset)
+            for each in store.sessions.summaries(window.ids)
         ),
-        total=store.sessions.count(criteria),
-        offset=offset,
+        further=window.further,
     )
 
 

@@ -166,11 +166,10 @@ class SessionEntry(Result):
 
 
 class Sessions(Result):
-    """A page of sessions, last updated first; `total` counts all that were found."""
+    """A page of sessions, last updated first; `further` is where the list goes on, null at its end."""
 
     sessions: tuple[SessionEntry, ...]
-    total: int
-    offset: int
+    further: str | None
 
 
 class RevisionEntry(Result):

@@ -15,7 +15,7 @@ from conductor.runs.events import RunOutcome
 from conductor.values.messages import Usage
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
-from storage import MAX_TAG, SessionFilter, SessionStore
+from storage import MAX_TAG, SessionFilter, SessionOrigin, SessionStore
 from storage.database.database import Database
 from storage.session_entries import NoteEntry
 from tests.support.cases.property_cases import cases
@@ -170,15 +170,15 @@ def test_workers_to_choose_from_are_those_of_current_workflows(store: SessionSto
         return Workflow.of(Step(instruction="do", worker=worker) for worker in workers)
 
     session, gone = store.sessions.create("q").id, store.sessions.create("q").id
-    assert store.sessions.known_workers() == ()
+    assert store.sessions.facet_names("worker") == ()
     store.revisions.add(session, named("once"), origin="human")
     store.revisions.add(session, named("now", "and", "now"), origin="human")
     store.revisions.add(gone, named("gone"), origin="human")
-    assert store.sessions.known_workers() == ("and", "gone", "now")
+    assert store.sessions.facet_names("worker") == ("and", "gone", "now")
     store.sessions.delete(gone)
-    assert store.sessions.known_workers() == ("and", "now")
+    assert store.sessions.facet_names("worker") == ("and", "now")
     store.revisions.undo(session)
-    assert store.sessions.known_workers() == ("once",)
+    assert store.sessions.facet_names("worker") == ("once",)
 
 
 def test_a_session_is_found_by_a_fallback_also_as_a_fork(store: SessionStore) -> None:
@@ -188,18 +188,18 @@ def test_a_session_is_found_by_a_fallback_also_as_a_fork(store: SessionStore) ->
 
     session = store.sessions.create("q").id
     store.revisions.add(session, ruled("other"), origin="human")
-    assert store.sessions.known_workers() == ("other", "own")
+    assert store.sessions.facet_names("worker") == ("other", "own")
     revision = store.revisions.add(session, ruled("dear"), origin="human")
-    assert store.sessions.known_workers() == ("dear", "other", "own")
+    assert store.sessions.facet_names("worker") == ("dear", "other", "own")
     fork = store.sessions.fork(session, revision.id)
     assert {each.id for each in store.sessions.listed(SessionFilter(workers=("dear",)))} == {
         session,
         fork.id,
     }
     store.sessions.delete(session)
-    assert store.sessions.known_workers() == ("dear", "other", "own")
+    assert store.sessions.facet_names("worker") == ("dear", "other", "own")
     store.revisions.add(fork.id, ruled("other"), origin="human")
-    assert store.sessions.known_workers() == ("other", "own")
+    assert store.sessions.facet_names("worker") == ("other", "own")
 
 
 def test_tags_are_short_lines_that_come_and_go(store: SessionStore) -> None:
@@ -208,9 +208,9 @@ def test_tags_are_short_lines_that_come_and_go(store: SessionStore) -> None:
     assert store.sessions.add_tag(session, "two words") == ("two words",)
     assert store.sessions.add_tag(session, "x" * 100)[1] == "x" * (MAX_TAG - 1) + "…"
     assert store.sessions.add_tag(other, "<b>") == ("<b>",)
-    assert store.sessions.known_tags() == tuple(sorted(("<b>", *store.sessions.tags(session))))
+    assert store.sessions.facet_names("tag") == tuple(sorted(("<b>", *store.sessions.tags(session))))
     store.sessions.delete(other)
-    assert "<b>" not in store.sessions.known_tags()
+    assert "<b>" not in store.sessions.facet_names("tag")
     assert store.sessions.remove_tag(session, "never had") == store.sessions.tags(session)
     assert store.sessions.remove_tag(session, "two words") == store.sessions.tags(session)[:1]
     with pytest.raises(StorageError, match="at least one character"):
@@ -237,7 +237,101 @@ def test_several_sessions_are_changed_together_or_not_at_all(store: SessionStore
     assert store.sessions.count() == 3
 
 
+# -- windows -----------------------------------------------------------------------------------------
+
+
+WINDOWS: dict[str, SessionFilter] = {
+    "all": SessionFilter(),
+    "a state": SessionFilter(states=("new",)),
+    "two states": SessionFilter(states=("new", "planned")),
+    "a tag": SessionFilter(tags=("even",)),
+    "two tags": SessionFilter(tags=("even", "third")),
+    "a worker": SessionFilter(workers=("w",)),
+    "tokens": SessionFilter(least_tokens=1),
+    "a word": SessionFilter(search="question"),
+    "a word and a tag": SessionFilter(search="question", tags=("third",)),
+    "two words": SessionFilter(search="question fourth"),
+    "days": SessionFilter(since=1_000_003.0, until=1_000_009.0),
+    "those of evaluations": SessionFilter(evaluated=True),
+    "deleted": SessionFilter(deleted=True),
+    "deleted with a tag": SessionFilter(deleted=True, tags=("even",)),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_of_any_size_are_the_list_whatever_is_read_for_each(
+    name: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments = iter(range(1_000_000, 2_000_000))
+    with SessionStore.open(url, clock=lambda: float(next(moments))) as store:
+        for at in range(12):
+            origin: SessionOrigin | None = "evaluation" if at % 6 == 5 else None
+            fourth = "fourth" if at % 4 == 0 else ""
+            session = store.sessions.create(f"question {at} {fourth}", origin=origin).id
+            store.sessions.add_tags([session], [tag for tag, each in TAGGED.items() if at % each == 0])
+            if at % 2:
+                store.revisions.add(session, chain(f"Question, question {at}"), origin="human")
+            if at % 3 == 0:
+                begin(store, session, f"run {at}")
+                used(store, f"run {at}", at)
+            if at in (2, 6):
+                store.sessions.delete(session)
+        filter = WINDOWS[name]
+        whole = store.sessions.ids(filter)
+        assert whole, "the table would test nothing"
+        for rare in (0, 1000):
+            monkeypatch.setattr("storage.search.path._RARE", rare)
+            monkeypatch.setattr("storage.search.path._RARE_IN_TEXTS", rare)
+            for most, scanned in ((1, 1), (2, 1), (3, 2), (3, None), (100, 4), (100, None)):
+                ids: list[str] = []
+                after = None
+                for _ in range(100):
+                    window = store.sessions.window(filter, after=after, most=most, scanned=scanned)
+                    ids, after = [*ids, *window.ids], window.further
+                    if after is None:
+                        break
+                assert tuple(ids) == whole, (rare, most, scanned)
+            rest = store.sessions.window(filter, after=whole[0])
+            assert rest.ids == whole[1:], "the id of a session is a place, too"
+
+
+TAGGED = {"even": 2, "third": 3}
+
+
+def test_a_place_that_is_none_is_refused(store: SessionStore) -> None:
+    session = store.sessions.create("question").id
+    for place in ("nowhere", "x~y", f"nan{session}", "~", ""):
+        for search in ("", "question"):
+            with pytest.raises(StorageError, match="no place in this list"):
+                store.sessions.window(SessionFilter(search=search), after=place)
+
+
+def test_a_search_lists_first_what_was_written_last(store: SessionStore) -> None:
+    first, second = store.sessions.create("moon one").id, store.sessions.create("moon two").id
+    begin(store, first, "r1")
+    keep(store, finished("r1", seq=0, answer="The moon."))
+    store.sessions.add_tag(second, "touched")
+    assert store.sessions.ids(SessionFilter(search="moon")) == (first, second)
+
+
 # -- the index ---------------------------------------------------------------------------------------
+
+
+FACETS = """
+    SELECT facets.kind, name, CASE WHEN origin = 'evaluation' THEN 1 ELSE 0 END, updated_at, id FROM (
+        SELECT 'state' AS kind, state AS name, id AS session FROM sessions
+        UNION SELECT 'topology', topology, sessions.id FROM sessions JOIN revisions ON revisions.id = head
+        UNION SELECT 'worker', worker, sessions.id FROM sessions JOIN revision_workers ON revision = head
+        UNION SELECT 'tag', tag, session FROM tags
+        UNION SELECT 'token', token, session FROM api_requests WHERE token IS NOT NULL
+    ) AS facets JOIN sessions ON sessions.id = session
+"""
+SUMS_STORED = "SELECT session, calls, prompt, tokens_unknown, costs_unknown FROM session_sums"
+SUMS = """
+    SELECT session, COUNT(*), SUM(COALESCE(prompt, 0)), COUNT(*) - COUNT(prompt + completion),
+        COUNT(*) - COUNT(cost)
+    FROM charges WHERE session IN (SELECT id FROM sessions) GROUP BY session
+"""
 
 
 def drift(url: str) -> list[tuple[Any, ...]]:
@@ -251,6 +345,11 @@ def drift(url: str) -> list[tuple[Any, ...]]:
         texts, expected = rows("SELECT session, kind, text FROM texts"), rows("SELECT * FROM said")
         workers = rows("SELECT revision, worker FROM revision_workers")
         named = rows("SELECT DISTINCT revision, worker FROM revision_steps")
+        facets = rows("SELECT kind, name, evaluated, updated_at, session FROM session_facets"), rows(FACETS)
+        sums = (
+            rows("SELECT session, calls, prompt, tokens_unknown, costs_unknown FROM session_sums"),
+            rows(SUMS),
+        )
         if connection.dialect.name == "sqlite":
             # Raises where the full-text index does not fit the texts.
             connection.execute(
@@ -258,13 +357,15 @@ def drift(url: str) -> list[tuple[Any, ...]]:
             )
     database.close()
     twice = [row for row in set(texts) if texts.count(row) > 1]
-    return [*twice, *(set(texts) ^ set(expected)), *(set(workers) ^ set(named))]
+    pairs = ((texts, expected), (workers, named), facets, sums)
+    return [*twice, *(row for one, other in pairs for row in set(one) ^ set(other))]
 
 
 def remove(url: str, session: str, *, whole: bool) -> None:
     """Take a session's newest run away, or all of the session, behind the store's back."""
     newest = "SELECT id FROM runs WHERE session = :session ORDER BY number DESC LIMIT 1"
     every = (
+        "DELETE FROM outputs WHERE session = :session",
         "DELETE FROM runs WHERE session = :session",
         "UPDATE revisions SET parent = NULL WHERE session = :session",
         "DELETE FROM corrections WHERE session = :session",
@@ -306,7 +407,8 @@ def test_whatever_is_done_the_index_is_what_a_rebuild_would_make(
                 store.revisions.add(session, chain(f"{one}.", f"{other}."), origin="human")
             case "answer":
                 begin(store, session, run)
-                keep(store, finished(run, seq=0, answer=one))
+                keep(store, charged(step_finished(run, "done", seq=0)))
+                keep(store, finished(run, seq=1, answer=one))
             case "tag":
                 store.sessions.add_tag(session, f"#{one}")
             case "untag":

@@ -81,7 +81,7 @@ def test_of_a_request_that_cannot_be_kept_nothing_is(store: SessionStore) -> Non
     with pytest.raises(StorageError, match="A tag needs at least one character"):
         begin(store, tags=("good", " "), workflow=chain("do"))
     assert store.sessions.named("") == ()
-    assert store.sessions.known_tags() == ()
+    assert store.sessions.facet_names("tag") == ()
 
 
 def test_what_one_token_began_is_open_to_no_other(store: SessionStore) -> None:
@@ -135,7 +135,7 @@ def test_a_request_that_is_not_to_be_kept_is_in_no_list_and_goes_in_time(store: 
     for filter in (EVERYTHING, SessionFilter(deleted=True), SessionFilter(deleted=True, search="Why")):
         assert (store.sessions.listed(filter), store.sessions.count(filter)) == ((), 0)
     assert store.sessions.named(session.id) == ()
-    assert store.sessions.known_tags() == ()
+    assert store.sessions.facet_names("tag") == ()
     assert store.housekeeping.room().deleted == 0
     assert store.housekeeping.remove_deleted(older_than=-1).sessions == {}, "no such list names it"
     assert store.sessions.find(session.id).deleted_at is not None

@@ -52,7 +52,7 @@ def test_sessions_are_listed_last_updated_first_and_by_pages(store: SessionStore
     store.revisions.add(ids[1], chain("do"), origin="human")
     order = [ids[1], ids[4], ids[3], ids[2], ids[0]]
     assert [summary.id for summary in store.sessions.listed()] == order
-    assert [summary.id for summary in store.sessions.listed(limit=2, offset=2)] == order[2:4]
+    assert [summary.id for summary in store.sessions.listed(limit=2, after=order[1])] == order[2:4]
     assert store.sessions.count() == 5
 
 

@@ -203,7 +203,7 @@ def _tag_form(
     with st.form(f"form-{key}", border=False):
         st.multiselect(
             "Tags",
-            list(dict.fromkeys((*actions.bench.store.sessions.known_tags(), *chosen))),
+            list(dict.fromkeys((*actions.bench.store.sessions.facet_names("tag"), *chosen))),
             default=chosen,
             key=key,
             accept_new_options=True,

@@ -13,6 +13,7 @@ from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
+from storage.search.listing import many
 from storage.store.housekeeping import Cleaning
 from studio.sessions.retention import DAY, retention_days
 from studio.workbench import Workbench
@@ -38,7 +39,7 @@ def store_size(bench: Workbench) -> None:
 
 def _facts(bench: Workbench) -> str:
     room = bench.store.housekeeping.room()
-    facts = [f"{size(room.bytes)} in {quantity(bench.store.sessions.count(), 'session')}"]
+    facts = [f"{size(room.bytes)} in {many(bench.store.sessions.count(), 'session')}"]
     if room.deleted:
         facts.append(f"{room.deleted:,} deleted")
     if room.freeable:

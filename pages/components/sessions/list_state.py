@@ -38,14 +38,15 @@ class Deleted:
 class SessionList:
     """One tab's state of the page.
 
-    `selected` are ids in the order of selection, also on other pages of the list; `page` was shown
-    last. `dialog` is the open dialog with the session that it is about ("" for those selected); `times_asked`
-    is part of its fields' keys. `exports` are the sessions to export to a file when the page is drawn, `file`
-    is what was exported last. `written_at` is when the page wrote its URL.
+    `selected` are ids in the order of selection, also on other pages of the list; `page` was shown last, of
+    the window behind `after`. `dialog` is the open dialog with the session that it is about ("" for those
+    selected); `times_asked` is part of its fields' keys. `exports` are the sessions to export to a file when
+    the page is drawn, `file` is what was exported last. `written_at` is when the page wrote its URL.
     """
 
     filter: SessionFilter = EVERYTHING
     page: int = 1
+    after: str | None = None
     selected: tuple[str, ...] = ()
     dialog: tuple[DialogKind, str] | None = None
     times_asked: int = 0
@@ -77,10 +78,8 @@ class SessionList:
 
     def _set(self, filter: SessionFilter) -> None:
         if filter != self.filter:
-            self.filter, self.page, self.selected = filter, 1, ()
-            if PAGE_KEY in st.session_state:
-                # Set, not deleted: the browser would send the old page with its next message.
-                st.session_state[PAGE_KEY] = 1
+            self.filter, self.selected = filter, ()
+            self.go_on(None)
         # One change of the URL: each is an entry in the browser's history.
         written = {name: st.query_params.get_all(name) for name in st.query_params}
         others = {name: values for name, values in written.items() if name not in NAMES}
@@ -88,6 +87,13 @@ class SessionList:
         if written != params:
             self.written_at = time.monotonic()
             st.query_params.from_dict(params)
+
+    def go_on(self, after: str | None) -> None:
+        """List the sessions behind a place, or from the newest on."""
+        self.after, self.page = after, 1
+        if PAGE_KEY in st.session_state:
+            # Set, not deleted: the browser would send the old page with its next message.
+            st.session_state[PAGE_KEY] = 1
 
     def select(self, ids: Collection[str]) -> None:
         """Select these and no others."""

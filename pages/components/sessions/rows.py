@@ -19,6 +19,7 @@ from pages.components.view_models.run_text import STATE_ICONS, state_label
 from pages.components.widgets.controls import action, compare_page_link, row
 from pages.components.widgets.labels import distinct_labels
 from storage import SessionOrigin, SessionStore, SessionSummary, Snippet
+from storage.search.listing import Window
 
 focus_fallback("act-*", "undelete")
 focus_fallback("restore-*", "session-rows")
@@ -179,19 +180,20 @@ def _menu(session: SessionSummary, actions: SessionActions) -> None:
 
 
 def selection_bar(
-    listed: SessionList, actions: SessionActions, *, sessions: Sequence[SessionSummary], count: int
+    listed: SessionList, actions: SessionActions, *, sessions: Sequence[SessionSummary], window: Window
 ) -> None:
-    """Draw the line above the list, for `sessions`, those on the page of `count` in all."""
+    """Draw the line above the list, for `sessions`, those on the page of the window."""
+    count = len(window.ids)
     with row("selection"):
         _checkbox(listed, "Select this page", [session.id for session in sessions], name="select-page")
         selected = listed.selected
         if not selected:
-            st.caption(f"{quantity(count, 'session')}, newest first")
+            st.caption(_how_many(listed, window))
             return
         st.caption(f"{len(selected):,} selected of {count:,}", width="content")
 
         def select_all() -> None:
-            listed.select(actions.bench.store.sessions.ids(listed.filter))
+            listed.select(window.ids)
 
         if len(selected) < count:
             action(f"Select all {count:,}", None, select_all, key="select-all", type="tertiary", redraw=False)
@@ -207,6 +209,16 @@ def selection_bar(
         _button("Tag", "sell", "tag-selected", listed.ask, "tag")
         _button("Export", "download", "export-selected", actions.export, selected)
         _button("Delete", "delete", "delete-selected", actions.delete, selected)
+
+
+def _how_many(listed: SessionList, window: Window) -> str:
+    count = len(window.ids)
+    if not count:
+        return "None of the next sessions matches; look at older ones."
+    order = "newest text first" if listed.filter.search else "newest first"
+    noun = "session" if listed.after is None else "older session"
+    least = "" if window.further is None else "more than "
+    return f"{least}{quantity(count, noun)}, {order}".capitalize()
 
 
 def _side(store: SessionStore, session: str) -> str | None:

@@ -132,10 +132,13 @@ def _readable(store: SessionStore, id: str) -> StoredWorkflow | None:
 
 def _sessions_of_people(store: SessionStore) -> Iterator[str]:
     """The sessions with a workflow that no API request began, last updated first."""
-    for page in range(_PAGES):
-        sessions = store.sessions.listed(limit=_PAGE, offset=page * _PAGE)
+    after = None
+    for _ in range(_PAGES):
+        window = store.sessions.window(after=after, most=_PAGE)
+        sessions = store.sessions.summaries(window.ids)
         yield from (one.id for one in sessions if one.steps is not None and one.origin != "api")
-        if len(sessions) < _PAGE:
+        after = window.further
+        if after is None:
             break
 
 

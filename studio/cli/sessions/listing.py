@@ -16,7 +16,7 @@ from conductor.workflow.model import Topology
 from storage import SessionState, SessionSummary
 from storage.records import EVERYTHING, SessionFilter
 from storage.search.terms import Snippet
-from studio.cli.opening import stored
+from studio.cli.opening import session_of, stored
 from studio.cli.options import JsonLines, Stored, count, first_moment, flag, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import (
@@ -83,7 +83,7 @@ class Filter(Stored):
     deleted: Annotated[bool, flag("--deleted", "List the deleted sessions in place of the others.")] = False
     evaluated: Annotated[bool, flag("--evaluated", "List the sessions of evaluations instead.")] = False
     limit: Annotated[int, count("List N sessions.", names=("--limit", "-n"))] = 50
-    offset: Annotated[int, count("Leave out the first N.", least=0)] = 0
+    after: Annotated[str | None, option("List those after it.", "SESSION", names=["--after"])] = None
     json_lines: JsonLines = False
 
     def store_filter(self, words: Sequence[str]) -> SessionFilter:
@@ -117,12 +117,14 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
     if (fault := criteria.reversed_range) is not None:
         ctx.fail(fault)
     with stored(options) as store:
-        total = store.sessions.count(criteria)
-        summaries = store.sessions.listed(criteria, limit=options.limit, offset=options.offset)
+        after = None if options.after is None else session_of(store, options.after)
+        window = store.sessions.window(criteria, after=after, most=options.limit, scanned=None)
+        summaries = store.sessions.summaries(window.ids)
         places = store.sessions.snippets([summary.id for summary in summaries], criteria.search)
+    further = None if window.further is None else window.ids[-1]
     if options.json:
         shapes = [_shape(summary, places if criteria.search else None) for summary in summaries]
-        return options.show({"sessions": shapes, "total": total, "offset": options.offset})
+        return options.show({"sessions": shapes, "further": further})
     if summaries:
         lines = table(_HEADINGS, [_row(summary) for summary in summaries], right=(4, 5)).split("\n")
         first, failed = [lines[0]], set()
@@ -135,7 +137,7 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
                 first.append(f"          {place.kind}: {words}")
         # Columns that a narrow terminal has no room for follow below.
         print_shown(*first, *lines[len(summaries) + 1 :], red=failed)
-    print_remark(_counts(criteria, on_page=len(summaries), total=total, offset=options.offset))
+    print_remark(_counts(options, criteria, on_page=len(summaries), further=further))
     return 0
 
 
@@ -166,13 +168,12 @@ def _row(summary: SessionSummary) -> Sequence[str]:
     )
 
 
-def _counts(criteria: SessionFilter, *, on_page: int, total: int, offset: int) -> str:
-    if not total:
-        if criteria != EVERYTHING:
-            return "no session is like that."
-        return "there is no session yet; `run` or the app makes one."
-    if on_page == total:
-        return f"{quantity(total, 'session')}."
-    after = offset + on_page
-    rest = f"; --offset {after} shows the next" if on_page and after < total else ""
-    return f"{on_page:,} of {total:,} sessions{rest}."
+def _counts(options: Filter, criteria: SessionFilter, *, on_page: int, further: str | None) -> str:
+    if on_page:
+        rest = "" if further is None else f"; --after {further[:8]} shows the next"
+        return f"{quantity(on_page, 'session')}{rest}."
+    if options.after is not None:
+        return "no session comes after that one."
+    if criteria != EVERYTHING:
+        return "no session is like that."
+    return "there is no session yet; `run` or the app makes one."

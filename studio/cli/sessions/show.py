@@ -12,7 +12,6 @@ from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
 from conductor.workflow.history import HistoryRow, history
 from storage import Plan, Revision, RunRecord, Session, SessionStore, SessionSummary
-from storage.records import SessionFilter
 from studio.cli.opening import SessionId, run_of, session_of, stored
 from studio.cli.options import Stored, count, flag, option
 from studio.cli.output.plan_graph import plan_lines
@@ -57,16 +56,8 @@ def show(
 
 def _summary_of(store: SessionStore, session: Session) -> SessionSummary:
     """The session as a list shows it."""
-    at = session.updated_at
-    alike = SessionFilter(
-        since=at,
-        until=at,
-        deleted=session.deleted_at is not None,
-        evaluated=session.origin == "evaluation",
-    )
-    # Sessions that were imported together may have been updated at one moment.
-    summaries = store.sessions.listed(alike, limit=store.sessions.count(alike))
-    return next(summary for summary in summaries if summary.id == session.id)
+    (summary,) = store.sessions.summaries([session.id])
+    return summary
 
 
 def _shape(store: SessionStore, session: Session, summary: SessionSummary) -> Shape:

@@ -335,7 +335,7 @@ async def test_a_token_lists_its_own_sessions_and_reads_none_of_another(agents: 
         listed = structured(await client.call_tool("list_sessions", {}))
         assert [each["id"] for each in listed["sessions"]] == [session]
     async with agents.client(agents.token()) as client:
-        assert structured(await client.call_tool("list_sessions", {}))["total"] == 0
+        assert structured(await client.call_tool("list_sessions", {}))["sessions"] == []
         (run,) = agents.bench.store.runs.of_session(session)
         compared = await client.call_tool("compare_runs", {"old": run.id, "new": run.id})
         assert "is another token's" in error_of(compared)
@@ -343,7 +343,7 @@ async def test_a_token_lists_its_own_sessions_and_reads_none_of_another(agents: 
             result = await client.call_tool(tool, {"session": session, **more})
             assert "is another token's" in error_of(result)
     async with agents.client(agents.machine) as client:
-        assert structured(await client.call_tool("list_sessions", {}))["total"] == 1
+        assert len(structured(await client.call_tool("list_sessions", {}))["sessions"]) == 1
 
 
 # -- long calls ------------------------------------------------------------------------------------

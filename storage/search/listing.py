@@ -1,0 +1,102 @@
+"""Which sessions a filter selects, newest first, at a cost that does not grow with the store.
+
+A window of a list is found by a walk along a path, an index in the order of the list. What the path passes is
+tested for the other conditions, a bounded number of rows; where these end before the window is full, the walk
+can go on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from conductor.text.formatting import quantity
+from storage.database.schema import SESSIONS
+from storage.records import EVERYTHING, SessionFilter
+from storage.search.path import cursor_of, path_of
+
+WINDOW = 1000
+"""The most sessions that a list counts."""
+
+SCANNED = 5000
+"""The most rows of an index that are read for a window."""
+
+_CHUNK = 250
+
+
+class Window(NamedTuple):
+    """Ids in the order of a list; `further` is the `after` of the next window, None at its end."""
+
+    ids: tuple[str, ...]
+    further: str | None
+
+
+def window(
+    connection: Connection,
+    filter: SessionFilter = EVERYTHING,
+    *,
+    after: str | None = None,
+    most: int = WINDOW,
+    scanned: int | None = SCANNED,
+) -> Window:
+    """The first sessions that a filter selects, `most` at most, after a session or the end of a window.
+
+    They are in the order of their last update, of a search in the order in which the texts were written that
+    match; newest first. `scanned` rows of an index are read, None all: where these end, a window may have
+    fewer sessions, or none, and others may follow. Raises `StorageError` for an `after` that is no place of
+    this list.
+    """
+    path = path_of(connection, filter)
+    if path is None:
+        return Window((), None)
+    begin = at = None if after is None else path.place(connection, after)
+    tests = (*path.tests, *path.not_passed(connection, begin))
+    # In the order of the walk: of several rows of a session the first counts.
+    ids: dict[str, str] = {}
+    passed, chunk = 0, min(most + 1, _CHUNK)
+    while True:
+        rows = connection.execute(path.rows(at).limit(chunk)).all()
+        passing = _passing(connection, {row.session for row in rows}, tests)
+        for row in rows:
+            if row.session not in passing or row.session in ids:
+                continue
+            if len(ids) == most:
+                return Window(tuple(ids), next(reversed(ids.values()), after))
+            ids[row.session] = cursor_of(row)
+        if len(rows) < chunk:
+            return Window(tuple(ids), None)
+        at = tuple(rows[-1])
+        passed += len(rows)
+        if scanned is not None and passed >= scanned:
+            return Window(tuple(ids), cursor_of(rows[-1]))
+        chunk = 4 * _CHUNK
+
+
+def many(count: int, noun: str) -> str:
+    """The words for so many as `count` returned."""
+    return quantity(count, noun) if count <= WINDOW else f"more than {quantity(WINDOW, noun)}"
+
+
+def count(connection: Connection, filter: SessionFilter = EVERYTHING) -> int:
+    """How many sessions a filter selects; above `WINDOW` it is not counted further."""
+    return len(window(connection, filter, most=WINDOW + 1).ids)
+
+
+def ids(
+    connection: Connection, filter: SessionFilter = EVERYTHING, *, limit: int | None = None
+) -> tuple[str, ...]:
+    """The ids of the sessions that a filter selects, in the order of `window`; of all, without a limit."""
+    # A store has fewer.
+    return window(connection, filter, most=2**62 if limit is None else limit, scanned=None).ids
+
+
+def _passing(
+    connection: Connection, sessions: Iterable[str], tests: Sequence[ColumnElement[bool]]
+) -> frozenset[str]:
+    """Those that pass the tests."""
+    if not tests:
+        return frozenset(sessions)
+    query = select(SESSIONS.c.id).where(SESSIONS.c.id.in_(list(sessions)), *tests)
+    return frozenset(connection.scalars(query))
