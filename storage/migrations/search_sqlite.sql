@@ -18,7 +18,7 @@ UNION SELECT session, 'answer', answer FROM runs WHERE answer <> ''
 UNION SELECT session, 'note', text FROM notes WHERE deleted_at IS NULL AND text <> '';
 
 CREATE VIRTUAL TABLE words USING fts5 (
-    text, content='texts', content_rowid='id', tokenize="unicode61 remove_diacritics 2"
+    text, content='texts', content_rowid='id', tokenize="unicode61 remove_diacritics 2", prefix='2 4'
 );
 
 CREATE TRIGGER texts_added AFTER INSERT ON texts BEGIN

@@ -135,22 +135,14 @@ def with_tokens(filter: SessionFilter) -> Select[str]:
 
 
 def texts_with(connection: Connection, term: Term) -> Select[Any]:
-    """The texts with a term, as the rows of a path."""
+    """The texts with a term, newest first: the columns `key`, `session` and `text`."""
+    columns = TEXTS.c.session, TEXTS.c.text
     if connection.dialect.name != "sqlite":
-        return select(TEXTS.c.id.label("key"), TEXTS.c.session).where(matches(connection, term))
-    # The session of each row is looked up, so that the index gives the order.
-    session = select(TEXTS.c.session).where(TEXTS.c.id == INDEX.c.rowid).scalar_subquery()
-    key = INDEX.c.rowid
-    return select(key.label("key"), session.label("session")).where(_WORDS.op("MATCH")(_quoted(term)))
-
-
-def matches(connection: Connection, term: Term) -> ColumnElement[bool]:
-    """Whether a row of `texts` has the term."""
-    if connection.dialect.name == "sqlite":
-        in_index = _WORDS.op("MATCH")(_quoted(term))
-        return exists().where(INDEX.c.rowid == TEXTS.c.id, in_index)
-    return literal_column("texts.words").op("@@")(func.term(literal(term.text), term.begins))
-
-
-def _quoted(term: Term) -> str:
-    return f'"{term.text.replace(chr(34), " ")}"{"*" if term.begins else ""}'
+        in_index = literal_column("texts.words").op("@@")(func.term(literal(term.text), term.begins))
+        query = select(TEXTS.c.id.label("key"), *columns).where(in_index)
+        return query.order_by(TEXTS.c.id.desc())
+    # What stands beside a row of the index is looked up, so that the index gives the order.
+    key, own = INDEX.c.rowid, TEXTS.c.id == INDEX.c.rowid
+    beside = (select(each).where(own).scalar_subquery().label(each.name) for each in columns)
+    quoted = f'"{term.text.replace(chr(34), " ")}"{"*" if term.begins else ""}'
+    return select(key.label("key"), *beside).where(_WORDS.op("MATCH")(quoted)).order_by(key.desc())

@@ -7,15 +7,16 @@ can go on from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import Connection, Row, select
 
 from conductor.text.formatting import quantity
 from storage.database.schema import SESSIONS
 from storage.records import EVERYTHING, SessionFilter
-from storage.search.path import cursor_of, path_of
+from storage.search.path import Path, cursor_of, path_of
+from storage.search.terms import has_term
 
 WINDOW = 1000
 """The most sessions that a list counts."""
@@ -24,6 +25,9 @@ SCANNED = 5000
 """The most rows of an index that are read for a window."""
 
 _CHUNK = 250
+
+_TEXTS_OF_A_SESSION = 5
+"""About so many more texts are read for a row where all of a session's are."""
 
 
 class Window(NamedTuple):
@@ -51,23 +55,26 @@ def window(
     path = path_of(connection, filter)
     if path is None:
         return Window((), None)
-    begin = at = None if after is None else path.place(connection, after)
-    tests = (*path.tests, *path.not_passed(connection, begin))
+    at = None if after is None else path.place(connection, after)
+    # A session is listed at its newest text with the word, and not again behind a place.
+    reads_texts = len(path.terms) > 1 or path.is_wider or (bool(path.terms) and after is not None)
+    if scanned is not None and reads_texts:
+        scanned //= _TEXTS_OF_A_SESSION
     # In the order of the walk: of several rows of a session the first counts.
     ids: dict[str, str] = {}
     passed, chunk = 0, min(most + 1, _CHUNK)
     while True:
         rows = connection.execute(path.rows(at).limit(chunk)).all()
-        passing = _passing(connection, {row.session for row in rows}, tests)
-        for row in rows:
-            if row.session not in passing or row.session in ids:
+        passing = _passing(connection, rows, path, reads_texts=reads_texts)
+        for row in passing:
+            if row.session in ids:
                 continue
             if len(ids) == most:
                 return Window(tuple(ids), next(reversed(ids.values()), after))
             ids[row.session] = cursor_of(row)
         if len(rows) < chunk:
             return Window(tuple(ids), None)
-        at = tuple(rows[-1])
+        at = tuple(rows[-1])[:2]
         passed += len(rows)
         if scanned is not None and passed >= scanned:
             return Window(tuple(ids), cursor_of(rows[-1]))
@@ -93,10 +100,17 @@ def ids(
 
 
 def _passing(
-    connection: Connection, sessions: Iterable[str], tests: Sequence[ColumnElement[bool]]
-) -> frozenset[str]:
-    """Those that pass the tests."""
-    if not tests:
-        return frozenset(sessions)
-    query = select(SESSIONS.c.id).where(SESSIONS.c.id.in_(list(sessions)), *tests)
-    return frozenset(connection.scalars(query))
+    connection: Connection, rows: Sequence[Row[Any]], path: Path, *, reads_texts: bool
+) -> Sequence[Row[Any]]:
+    """The rows whose sessions pass the tests and have all terms."""
+    if path.is_wider:
+        rows = [row for row in rows if has_term(row.text, path.terms[0])]
+    if path.tests:
+        sessions = {row.session for row in rows}
+        query = select(SESSIONS.c.id).where(SESSIONS.c.id.in_(list(sessions)), *path.tests)
+        passing = frozenset(connection.scalars(query))
+        rows = [row for row in rows if row.session in passing]
+    if reads_texts:
+        newest = path.newest(connection, {row.session for row in rows})
+        rows = [row for row in rows if newest.get(row.session) == row.key]
+    return rows

@@ -5,12 +5,13 @@ Knows no window: how many rows of a path are read is its caller's matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, literal, select, tuple_
 
 from conductor.errors import StorageError
 from storage.database.schema import SESSION_FACETS, SESSIONS, TEXTS
@@ -25,18 +26,23 @@ from storage.search.conditions import (
     facets_of,
     has_facet,
     is_facet,
-    matches,
     texts_with,
     with_facet,
     with_tokens,
 )
-from storage.search.terms import Term, terms_of
+from storage.search.terms import Term, has_term, terms_of
 
 _RARE = 1000
 """So many sessions at most are collected and sorted, where no index has them in order."""
 
 _RARE_IN_TEXTS = 200
 """The same where the texts of each are searched."""
+
+_IN_ORDER = (2, 4)
+"""Letters of the beginnings that SQLite's index has, see `search_sqlite.sql`."""
+
+_SAMPLE, _DENSE = 200, 20
+"""So many texts are looked at; if one in so many has the term, all are."""
 
 _BETWEEN = "~"
 
@@ -57,14 +63,16 @@ class Path:
     key: ColumnElement[Any]
     session: ColumnElement[str]
     tests: tuple[ColumnElement[bool], ...]
-    term: Term | None = None
-    """What is searched along texts, whose ids are the keys."""
+    terms: tuple[Term, ...] = ()
+    """What is searched: the path leads along the texts with the first, whose ids are the keys."""
+    is_wider: bool = False
+    """Whether it also leads along texts without that term; the rows have the column `text` then."""
 
     def rows(self, at: tuple[Any, ...] | None) -> Select[Any]:
         """The rows behind a place."""
         if at is None:
             return self.query
-        if self.term is not None:
+        if self.terms:
             return self.query.where(self.key < at[0])
         return self.query.where(tuple_(self.key, self.session) < tuple_(*map(literal, at)))
 
@@ -72,25 +80,34 @@ class Path:
         """The place of a cursor, or of the session of that id. Raises `StorageError` for neither."""
         key, _, session = after.rpartition(_BETWEEN)
         if not key:
-            place = connection.scalar(
-                select(SESSIONS.c.updated_at).where(SESSIONS.c.id == session)
-                if self.term is None
-                else select(func.max(TEXTS.c.id)).where(
-                    TEXTS.c.session == session, matches(connection, self.term)
-                )
-            )
+            place = self._key_of(connection, session)
             if place is not None:
                 return place, session
         else:
             with suppress(ValueError):
-                return (float(key) if self.term is None else int(key)), session
+                return (int(key) if self.terms else float(key)), session
         raise StorageError(f"{after[:100]!r} is no place in this list of sessions; begin without it.")
 
-    def not_passed(self, connection: Connection, at: tuple[Any, ...] | None) -> Iterator[ColumnElement[bool]]:
-        """A session is listed at its newest text that matches, and not again at another."""
-        if at is not None and self.term is not None:
-            newer = (TEXTS.c.session == SESSIONS.c.id, TEXTS.c.id >= at[0])
-            yield ~exists().where(*newer, matches(connection, self.term))
+    def _key_of(self, connection: Connection, session: str) -> float | None:
+        if self.terms:
+            return next(iter(self.newest(connection, [session]).values()), None)
+        return connection.scalar(select(SESSIONS.c.updated_at).where(SESSIONS.c.id == session))
+
+    def newest(self, connection: Connection, sessions: Iterable[str]) -> Mapping[str, int]:
+        """Of these sessions, those with all terms in their texts; each with its newest text that has the first
+        one, at which it is listed.
+        """
+        texts: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        query = select(TEXTS.c.session, TEXTS.c.id, TEXTS.c.text).where(TEXTS.c.session.in_(list(sessions)))
+        for session, id, text in connection.execute(query):
+            texts[session].append((id, text))
+        first, *others = self.terms
+        return {
+            session: max(ids)
+            for session, own in texts.items()
+            if (ids := [id for id, text in own if has_term(text, first)])
+            and all(any(has_term(text, term) for _, text in own) for term in others)
+        }
 
 
 def path_of(connection: Connection, filter: SessionFilter) -> Path | None:
@@ -159,20 +176,40 @@ def _along_texts(
     connection: Connection,
     terms: Sequence[Term],
     within: Select[str] | None,
-    tests: Sequence[ColumnElement[bool]],
+    tests: tuple[ColumnElement[bool], ...],
 ) -> Path:
     """Along the texts with the rarest of the terms; of few sessions, along all of their texts."""
-    sizes = [_size(connection, texts_with(connection, term), most=_RARE) for term in terms]
-    rarest = terms[sizes.index(min(sizes))]
-    others = [
-        exists().where(TEXTS.c.session == SESSIONS.c.id, matches(connection, term))
-        for term in terms
-        if term is not rarest
-    ]
-    query = texts_with(connection, rarest)
     if within is not None:
-        query = select(TEXTS.c.id.label("key"), TEXTS.c.session).where(
-            TEXTS.c.session.in_(within), matches(connection, rarest)
-        )
-    key = TEXTS.c.id if within is not None or connection.dialect.name != "sqlite" else INDEX.c.rowid
-    return Path(query.order_by(key.desc()), key, TEXTS.c.session, (*tests, *others), rarest)
+        columns = TEXTS.c.id.label("key"), TEXTS.c.session, TEXTS.c.text
+        query = select(*columns).where(TEXTS.c.session.in_(within)).order_by(TEXTS.c.id.desc())
+        return Path(query, TEXTS.c.id, TEXTS.c.session, tests, tuple(terms), is_wider=True)
+    ways = {term: _way_to(connection, term) for term in terms}
+    if len(terms) > 1:
+        sizes = {
+            term: _size(connection, texts_with(connection, way), most=_RARE) for term, way in ways.items()
+        }
+        terms = sorted(terms, key=sizes.__getitem__)
+    way = ways[terms[0]]
+    key = INDEX.c.rowid if connection.dialect.name == "sqlite" else TEXTS.c.id
+    query = texts_with(connection, way)
+    return Path(query, key, TEXTS.c.session, tests, tuple(terms), is_wider=way != terms[0])
+
+
+def _way_to(connection: Connection, term: Term) -> Term:
+    """What to look up in the index for a term: itself, or what more texts have where these come sooner.
+
+    SQLite collects all texts with a word of which it knows the beginning alone, except for beginnings of some
+    lengths, whose texts it has in order. So a longer beginning is looked up by such a one, and the beginning
+    behind whole words by these, if many of those texts have the term; else those with it are few.
+    """
+    *whole, last = term.words
+    if connection.dialect.name != "sqlite" or not term.begins or (not whole and len(last) in _IN_ORDER):
+        return term
+    length = max((each for each in _IN_ORDER if each < len(last)), default=0)
+    if not whole and not length:
+        return term
+    words = tuple(whole) or (last[:length],)
+    wider = Term(" ".join(words), words, begins=not whole)
+    texts = connection.execute(texts_with(connection, wider).limit(_SAMPLE)).all()
+    with_term = sum(has_term(row.text, term) for row in texts)
+    return wider if with_term * _DENSE >= len(texts) else term

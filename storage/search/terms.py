@@ -70,6 +70,19 @@ def terms_of(search: str) -> tuple[Term, ...]:
     return tuple(terms.values())[:MAX_TERMS]
 
 
+def has_term(text: str, term: Term) -> bool:
+    """Whether a text has the words of a term, as the index of a database has it."""
+    folded = text.lower() if text.isascii() else "".join(map(_fold, text))
+    return _pattern(term).search(folded) is not None
+
+
+@lru_cache(maxsize=256)
+def _pattern(term: Term) -> re.Pattern[str]:
+    phrase = r"[\W_]+".join(map(re.escape, term.words))
+    end = "" if term.begins else r"(?![^\W_])"
+    return re.compile(rf"(?<![^\W_]){phrase}{end}")
+
+
 def words_of(text: str) -> tuple[Word, ...]:
     """The words of a text in order."""
     if text.isascii():

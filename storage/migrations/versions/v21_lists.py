@@ -38,10 +38,16 @@ _STORED_WORDS = (
     "DROP INDEX texts_words",
     "CREATE INDEX texts_words ON texts USING gin (words)",
 )
+_BEGINNINGS = (
+    "DROP TABLE words",
+    "CREATE VIRTUAL TABLE words USING fts5 (text, content='texts', content_rowid='id',"
+    " tokenize=\"unicode61 remove_diacritics 2\", prefix='2 4')",
+    "INSERT INTO words (words) VALUES ('rebuild')",
+)
 
 
 def upgrade() -> None:
-    """Add the tables and fill them; PostgreSQL stores the words of each text beside it."""
+    """Add the tables and fill them; PostgreSQL stores the words of each text, SQLite their beginnings."""
     connection = op.get_bind()
     op.create_table(
         "session_facets",
@@ -65,7 +71,6 @@ def upgrade() -> None:
     op.drop_index("sessions_listed", "sessions")
     for name, rows in _INDEXES.items():
         connection.exec_driver_sql(f"CREATE INDEX {name} ON {rows}")
-    if connection.dialect.name == "postgresql":
-        for statement in _STORED_WORDS:
-            connection.exec_driver_sql(statement)
+    for statement in _STORED_WORDS if connection.dialect.name == "postgresql" else _BEGINNINGS:
+        connection.exec_driver_sql(statement)
     execute_script(connection, f"listing_{connection.dialect.name}")
