@@ -6,6 +6,8 @@ CREATE INDEX sessions_evaluated ON sessions (updated_at, id) WHERE deleted_at IS
 
 CREATE INDEX sessions_by_age ON sessions (created_at, id);
 
+CREATE INDEX sessions_by_title ON sessions (title) WHERE deleted_at IS NULL;
+
 CREATE INDEX facets_by_session ON session_facets (session, kind, name);
 
 CREATE INDEX sums_by_tokens ON session_sums ((prompt + completion));

@@ -94,8 +94,8 @@ class Path:
         return connection.scalar(select(SESSIONS.c.updated_at).where(SESSIONS.c.id == session))
 
     def newest(self, connection: Connection, sessions: Iterable[str]) -> Mapping[str, int]:
-        """Of these sessions, those with all terms in their texts; each with its newest text that has the first
-        one, at which it is listed.
+        """Of these sessions those with all terms; each with its newest text that has the first term, at which
+        it is listed.
         """
         texts: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         query = select(TEXTS.c.session, TEXTS.c.id, TEXTS.c.text).where(TEXTS.c.session.in_(list(sessions)))
@@ -181,7 +181,7 @@ def _along_texts(
     """Along the texts with the rarest of the terms; of few sessions, along all of their texts."""
     if within is not None:
         columns = TEXTS.c.id.label("key"), TEXTS.c.session, TEXTS.c.text
-        query = select(*columns).where(TEXTS.c.session.in_(within)).order_by(TEXTS.c.id.desc())
+        query: Select[Any] = select(*columns).where(TEXTS.c.session.in_(within)).order_by(TEXTS.c.id.desc())
         return Path(query, TEXTS.c.id, TEXTS.c.session, tests, tuple(terms), is_wider=True)
     ways = {term: _way_to(connection, term) for term in terms}
     if len(terms) > 1:
@@ -198,9 +198,9 @@ def _along_texts(
 def _way_to(connection: Connection, term: Term) -> Term:
     """What to look up in the index for a term: itself, or what more texts have where these come sooner.
 
-    SQLite collects all texts with a word of which it knows the beginning alone, except for beginnings of some
-    lengths, whose texts it has in order. So a longer beginning is looked up by such a one, and the beginning
-    behind whole words by these, if many of those texts have the term; else those with it are few.
+    SQLite has the texts with a whole word in order, and those with a beginning of so many letters; for another
+    beginning it collects them all. So that is looked up by a shorter one, or by the whole words before it, if
+    many of those texts have the term; else few have it.
     """
     *whole, last = term.words
     if connection.dialect.name != "sqlite" or not term.begins or (not whole and len(last) in _IN_ORDER):

@@ -30,6 +30,7 @@ _INDEXES = {
     " WHERE deleted_at IS NULL AND COALESCE(origin, '') <> 'evaluation'",
     "sessions_evaluated": "sessions (updated_at, id) WHERE deleted_at IS NULL AND origin = 'evaluation'",
     "sessions_by_age": "sessions (created_at, id)",
+    "sessions_by_title": "sessions (title) WHERE deleted_at IS NULL",
     "facets_by_session": "session_facets (session, kind, name)",
     "sums_by_tokens": "session_sums ((prompt + completion))",
 }
