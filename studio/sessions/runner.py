@@ -20,9 +20,10 @@ from conductor.orchestration.rounds import new_id, plan_request, responses_of
 from conductor.orchestration.runtime import Runtime, Runtimes
 from conductor.planner.conductor import PlanRequest
 from conductor.runs.events import Event
-from conductor.runs.request import Asker, RunRequest
+from conductor.runs.request import Asker, RequestState, RunRequest
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
+from conductor.values.budget import Used
 from conductor.values.messages import SeenResponse
 from conductor.values.output import Output
 from conductor.values.presets import Settings
@@ -199,7 +200,7 @@ class SessionRunner:
         preloaded: Mapping[int, Output],
         listen: Listener | None,
     ) -> LiveRun:
-        meter = planned_meter(self.store, session, request.settings)
+        meter = planned_meter(self.store, session, request.settings, resumes=scope.resumption > 0)
         job = self._job(session, request, Activity(), meter=meter)
         run = job.run(
             revision.workflow,
@@ -328,8 +329,10 @@ async def _pass_on_all(
         raise broke
 
 
-def planned_meter(store: SessionStore, session: str, settings: Settings) -> Meter:
-    """A meter for the session's next run that has counted the planning since the run before."""
+def planned_meter(store: SessionStore, session: str, settings: Settings, *, resumes: bool = False) -> Meter:
+    """A meter for the session's next run that has counted the planning since the run before, and that run
+    where the next one `resumes` it by itself.
+    """
     meter = Meter(settings.budget)
     if settings.budget.open:
         return meter
@@ -342,4 +345,9 @@ def planned_meter(store: SessionStore, session: str, settings: Settings) -> Mete
     seconds = sum(plan.seconds or 0.0 for plan in plans)
     earlier = used.model_copy(update={"seconds": seconds, "calls": used.calls + computed})
     meter.count_earlier(earlier, estimated=estimated)
+    if resumes and last is not None:
+        state = store.runs.state(last.id)
+        for before in (state.used_before, RequestState((state,)).charged):
+            meter.count_earlier(before, estimated=True)
+        meter.count_earlier(Used(seconds=state.seconds or 0.0))
     return meter
