@@ -192,7 +192,7 @@ def broken_off(connection: Connection, since: float, runs: Collection[str] | Non
     conditions = [
         SESSIONS.c.deleted_at.is_(None),
         SESSIONS.c.state == "interrupted",
-        SESSIONS.c.origin.not_in(("terminal", "evaluation")),
+        func.coalesce(SESSIONS.c.origin, "").not_in(("terminal", "evaluation")),
         RUNS.c.status == "interrupted",
         RUNS.c.stop_asked_at.is_(None),
         RUNS.c.owner != IMPORTED,

@@ -59,6 +59,15 @@ def test_a_run_goes_on_from_its_finished_steps_for_its_asker(
         assert bench.resuming.due() == ()
 
 
+def test_a_session_whose_origin_is_not_recorded_goes_on_as_one_of_the_app(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = broken_off(url, monkeypatch)
+    with opened(url) as bench:
+        _set(bench, "sessions", session, origin=None)
+        assert [run.session for run in bench.resuming.due()] == [session]
+
+
 def test_of_several_processes_one_goes_on_with_a_run(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     session = broken_off(url, monkeypatch)
     with opened(url) as one, opened(url) as two, opened(url) as three:
