@@ -28,7 +28,7 @@ from conductor.limited.own_process import hide
 from conductor.workers.endpoint.transport.http_connections import load_transport
 from pages.components.keyboard.focus import keep_focus
 from pages.components.keyboard.shortcuts import shortcuts, shortcuts_buttons
-from pages.components.routes.api import api_route, response_runs, routes_beside
+from pages.components.routes.api import api_route, response_runs, resuming_server, routes_beside
 from pages.components.routes.changes import changes
 from pages.components.streamlit_patches.connection import connection
 from pages.components.streamlit_patches.index_page import index_pages
@@ -54,6 +54,7 @@ from studio.access.password import SETTING
 from studio.api.serving.server import allow_many_connections
 from studio.api.serving.stop_signals import at_stop_signal
 from studio.gc_tuning import settle
+from studio.workbench.resuming import resumes_by_itself
 
 TITLE = "Conductor Studio"
 ROOT = Path(__file__).resolve().parent
@@ -138,9 +139,12 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     take_unknown_fragments()
     allow_many_connections()
     warn()
+    resuming = resuming_server()
     try:
+        resuming.begin()
         with at_stop_signal(response_runs().stop):
             yield None
+        await resuming.stop()
         await response_runs().settle()
     finally:
         services.close()
@@ -180,6 +184,7 @@ else:
         navigation()
     own = index_pages(list(OTHERS), title=TITLE, icon=ICON, styles=STYLES.read_text(encoding="utf-8"))
     try:
+        resumes_by_itself()
         below = str(st.get_option("server.baseUrlPath") or "")
         routes = [*own, *changes(below), *routes_beside(), api_route()]
         app = st.App(__file__, lifespan=lifespan, routes=routes, middleware=middleware())

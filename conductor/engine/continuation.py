@@ -62,6 +62,18 @@ def rerun(last: RunState | None, workflow: Workflow) -> RunScope:
     return _called_again(last, last.workflow, workflow).with_grants(last.scope.grants)
 
 
+def resumed(last: RunState, workflow: Workflow, *, resumption: int) -> RunScope:
+    """The scope of a run that goes on by itself with the run `last` of the same workflow, whose process
+    ended: as far as that was to go, and through the gates that it passed. What was decided of calls of tools
+    is asked again, because they may have acted.
+    """
+    if last.workflow is None:
+        return RunScope(resumption=resumption)
+    place = {step: step for step in range(len(workflow))}
+    update = {"done": _done(last, place), "resumes": _resumes(last, place), "decisions": ()}
+    return last.scope.model_copy(update={**update, "resumption": resumption})
+
+
 def _called_again(last: RunState, before: Workflow, workflow: Workflow) -> RunScope:
     """The scope without the yes of earlier runs."""
     if last.scope.recorded == "only":

@@ -219,6 +219,11 @@ class WorkflowRun:
         return self._workflow
 
     @property
+    def resumes(self) -> str | None:
+        """The run that this one goes on with by itself, or None."""
+        return self.parent if self._scope.resumption else None
+
+    @property
     def label(self) -> str | None:
         """The label of the workers that the workflow has; see `Pool.label`."""
         return self.pool.label_of(self._workflow)

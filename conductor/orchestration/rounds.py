@@ -125,21 +125,9 @@ def workflow_run(
     See `WorkflowRun` for `scope`, `preloaded` and the errors.
     """
     round = 1 if after is None else after.round + 1
-    if request.may_call is not None:
-        pool = pool.only(request.may_call)
-    if request.tool_limit is not None:
-        pool = pool.with_tools(request.tool_limit)
-    if not request.attended:
-        pool = pool.unattended
     if request.recorded:
         scope = scope.model_copy(update={"recorded": "first"})
-    bound = BoundWorkflow.of(
-        workflow,
-        query=request.query,
-        pool=pool,
-        previous=responses_of(after),
-        conversation=request.conversation,
-    )
+    bound, pool = bound_to(request, workflow, pool, after=after)
     return WorkflowRun(
         bound,
         pool,
@@ -153,6 +141,28 @@ def workflow_run(
         # The answer of an earlier round is not sent on: another one may take its place.
         sent_on=request.sent_on and round >= request.settings.rounds,
     )
+
+
+def bound_to(
+    request: RunRequest, workflow: Workflow, pool: Pool, *, after: RunState | None
+) -> tuple[BoundWorkflow, Pool]:
+    """The workflow as the request runs it after the run `after`, and the pool as far as the request may use
+    it. Raises `PoolError` and `WorkflowError` where that cannot run it.
+    """
+    if request.may_call is not None:
+        pool = pool.only(request.may_call)
+    if request.tool_limit is not None:
+        pool = pool.with_tools(request.tool_limit)
+    if not request.attended:
+        pool = pool.unattended
+    bound = BoundWorkflow.of(
+        workflow,
+        query=request.query,
+        pool=pool,
+        previous=responses_of(after),
+        conversation=request.conversation,
+    )
+    return bound, pool
 
 
 async def plan_round(

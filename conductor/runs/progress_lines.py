@@ -28,6 +28,8 @@ class ProgressLines:
                 return f"{event.planner} plans"
             case events.RunStarted():
                 self._steps = len(event.workflow)
+                if event.scope.resumption:
+                    return "resumed by itself after its process ended"
                 return f"round {event.round}" if event.round > 1 else None
             case events.PlanRejected():
                 problems = " ".join(problem.message for problem in event.report.problems)

@@ -29,6 +29,10 @@ class Asker(Value):
     token: str | None = None
     person: str | None = None
 
+    def turns(self, session: str) -> tuple[str, ...]:
+        """For whom requests of this session wait at an endpoint: people take turns there, then sessions."""
+        return (self.token or self.person or "", session)
+
 
 UNKNOWN_ASKER = Asker()
 """Who makes a request is unknown."""

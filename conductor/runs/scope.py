@@ -34,6 +34,9 @@ class RunScope(Value):
     `decisions` are those of the calls of tools that a run waited with. Tools that `allows` names, by patterns
     as a worker's, may act in this run without a question; those of `grants` got a yes in a run before.
     `recorded`: a call of a tool whose result a run before has gets that one; `only`: no other is made.
+
+    `resumption`: 0 where a person or a client began the run. Else it goes on by itself with a run whose
+    process ended, and this is how many runs of the session ended so in a row.
     """
 
     kind: RunScopeKind = "edited"
@@ -45,6 +48,7 @@ class RunScope(Value):
     allows: tuple[str, ...] = Field(default=(), exclude_if=lambda allows: not allows)
     grants: tuple[str, ...] = Field(default=(), exclude_if=lambda grants: not grants)
     recorded: Literal["first", "only"] | None = Field(default=None, exclude_if=lambda recorded: not recorded)
+    resumption: int = Field(default=0, exclude_if=lambda resumption: not resumption)
 
     @model_validator(mode="after")
     def _name_a_step(self) -> Self:

@@ -267,7 +267,7 @@ class _NewSession:
             row["workflow"] = shared.workflow(entry.workflow)
             row |= {"topology": entry.workflow.topology, "steps": len(entry.workflow)}
         if isinstance(entry, RunEntry):
-            row["owner"] = "imported"
+            row["owner"] = runs.IMPORTED
             if entry.status == "running":
                 self._running.append(entry.id)
         if later:

@@ -359,6 +359,7 @@ class Runs(_Owned):
     outputs = cached(runs.outputs_of)
     totals = read(ledger.run_totals)
     events = read(runs.events_of)
+    broken_off = read(runs.broken_off)
     stop_waiting = dated(runs.stop_waiting)
 
     def __init__(self, transactions: Transactions, processes: Processes) -> None:
@@ -377,7 +378,8 @@ class Runs(_Owned):
         """Record that this process now runs `revision` under the id `run`; `append` its events next.
 
         A session runs once at a time: raises `SessionBusy` while it has a run without an end, unless that
-        run's process died; then that run is marked as interrupted. Trials of an `experiment` run beside it
+        run's process died; then that run is marked as interrupted. So does one that `resumes` another, unless
+        that is the newest of the session, and interrupted. Trials of an `experiment` run beside it
         and beside one another, and leave the session's state and its known outputs as they are.
         """
         now, owner = self._clock(), self._processes.hold()

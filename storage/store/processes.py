@@ -73,6 +73,8 @@ class Processes(Part):
         self._free_since: dict[str, float] = {}
         self._stop: Callable[[str], None] | None = None
         self._stop_planning: Callable[[str], None] | None = None
+        self._ended_elsewhere: Callable[[frozenset[str]], None] | None = None
+        self._elsewhere: frozenset[str] = frozenset()
         self._closing = Event()
         self._watch = Thread(target=self._look_on, name="store-watch", daemon=True)
 
@@ -88,6 +90,12 @@ class Processes(Part):
         and is asked not to. The store's thread calls them, perhaps repeatedly; they must be quick.
         """
         self._stop, self._stop_planning = stop, planning
+
+    def watch_ends(self, ended: Callable[[frozenset[str]], None] | None) -> None:
+        """Set the function that is called with runs of other processes that are over, in any way. The store's
+        thread calls it; it must be quick.
+        """
+        self._ended_elsewhere = ended
 
     ask_to_stop = dated(runs.ask_to_stop)
     ask_to_stop_planning = write(plans.ask_to_stop)
@@ -183,6 +191,9 @@ class Processes(Part):
         seen = self._read(_look, now, self.lock.owner)
         if self._holds:
             self.lock.hold()
+        elsewhere, self._elsewhere = self._elsewhere, seen.running - started
+        if self._ended_elsewhere is not None and (ended := elsewhere - seen.running):
+            self._ended_elsewhere(ended)
         over = started - seen.running
         self.started -= over
         stop = self._stop

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NotRequired, TypedDict, Unpack
@@ -72,6 +72,9 @@ _TURNING = (StepToolsOffered, StepToolsCalled, StepToolsReturned, StepToolsHeld,
 _TURNS = [kind.model_fields["type"].default for kind in _TURNING]
 """The types of the events that name where an answer stands that calls tools."""
 
+IMPORTED = "imported"
+"""The owner of runs that no process of this store began."""
+
 _LOOKED_BACK = 50
 """Runs whose steps may be those of a later workflow; of older ones the outputs are known, not the steps."""
 
@@ -80,7 +83,9 @@ NOTHING = RunState()
 
 
 class NewRun(TypedDict):
-    """What a run is started with; see `RunRecord`. `round` is 1 where it is left out."""
+    """What a run is started with; see `RunRecord`. `round` is 1 where it is left out. A run `resumes` one
+    that is the session's newest, and was interrupted.
+    """
 
     run: str
     session: str
@@ -91,12 +96,22 @@ class NewRun(TypedDict):
     experiment: NotRequired[str | None]
     trial: NotRequired[int | None]
     by: NotRequired[Asker]
+    resumes: NotRequired[str | None]
 
 
 def check_idle(connection: Connection, session: str) -> None:
     """Raise `SessionBusy` where a run of the session has no end; trials do not count."""
     if connection.scalar(select(exists().where(RUNS.c.session == session, RUNNING, _ORDINARY))):
         raise SessionBusy("This session is running already; stop that run first.")
+
+
+def check_resumable(connection: Connection, session: str, run: str) -> None:
+    """Raise `SessionBusy` unless that is the session's newest run and reads interrupted: of several processes
+    that resume it one does, or no one if a person was faster.
+    """
+    newest = latest(connection, session)
+    if newest is None or (newest.id, newest.status) != (run, "interrupted"):
+        raise SessionBusy("This session went on since; look at its newest run.")
 
 
 def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun]) -> RunRecord:
@@ -108,6 +123,8 @@ def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun])
     sessions.change(connection, session, updated_at=now, **changes)
     if experiment is None:
         check_idle(connection, session)
+    if (resumed := new.get("resumes")) is not None:
+        check_resumable(connection, session, resumed)
     check_belongs(session, revision=revisions.find(connection, new["revision"]))
     parent = new.get("parent")
     if parent is not None:
@@ -140,7 +157,8 @@ def insert(
         "round": 1,
     }
     by = new.get("by", UNKNOWN_ASKER)
-    columns = {"id" if name == "run" else name: value for name, value in new.items() if name != "by"}
+    own = {name: value for name, value in new.items() if name not in ("by", "resumes")}
+    columns = {"id" if name == "run" else name: value for name, value in own.items()}
     columns |= {"token": by.token, "person": by.person}
     _INSERT.execute(connection, {**first, "stop_asked_at": stop_asked_at, **columns})
 
@@ -160,6 +178,30 @@ def latest(connection: Connection, session: str) -> RunRecord | None:
 def running(connection: Connection) -> tuple[RunRecord, ...]:
     """Every run that has no end yet."""
     return _RUNS.select(connection, RUNNING)
+
+
+def broken_off(connection: Connection, since: float, runs: Collection[str] | None) -> tuple[RunRecord, ...]:
+    """Of these runs (None: of all since then, in Unix seconds) the ones that were interrupted, are the newest
+    of their session, and may go on by themselves: no trial, none that was asked to stop, and none of a
+    session that is deleted, or that a command of its own goes on with.
+    """
+    later = RUNS.alias()
+    newer = exists().where(
+        later.c.session == RUNS.c.session, later.c.experiment.is_(None), later.c.number > RUNS.c.number
+    )
+    conditions = [
+        SESSIONS.c.deleted_at.is_(None),
+        SESSIONS.c.state == "interrupted",
+        func.coalesce(SESSIONS.c.origin, "").not_in(("terminal", "evaluation")),
+        RUNS.c.status == "interrupted",
+        RUNS.c.stop_asked_at.is_(None),
+        RUNS.c.owner != IMPORTED,
+        _ORDINARY,
+        ~newer,
+        SESSIONS.c.updated_at >= since if runs is None else RUNS.c.id.in_(runs),
+    ]
+    query = select(RUNS.c.id).join(SESSIONS, SESSIONS.c.id == RUNS.c.session).where(*conditions)
+    return _RUNS.select(connection, RUNS.c.id.in_(query))
 
 
 def events_of(connection: Connection, run: str, *, after: int = -1) -> tuple[Event, ...]:

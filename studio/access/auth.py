@@ -148,6 +148,24 @@ class TokenAuthenticator:
         )
         if admission.wait:
             raise _too_fast(token, admission)
+        return await self._principal(token, admission)
+
+    async def sender(self, token: str | None) -> Principal | None:
+        """Who sent an earlier request with the token of that id (None: without one), which goes on within the
+        token's limits of now. None if the token was revoked, or its budget is used up.
+        """
+        if token is None:
+            return Principal(keeps_unstored=self._keeps_unstored)
+        stored = await asyncio.to_thread(lambda: self._tokens().with_digest(token))
+        if stored is None or stored[0].revoked_at is not None:
+            return None
+        try:
+            return await self._principal(stored[0], Admission(wait=0.0, kind="requests", headers={}))
+        except ApiError:
+            return None
+
+    async def _principal(self, token: Token, admission: Admission) -> Principal:
+        limits = token.limits
         budget = await asyncio.to_thread(self._left, token, admission)
         return Principal(
             token=token.id,

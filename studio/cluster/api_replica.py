@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from conductor.errors import ClusterError, ConductorError
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.serving.configured import ConfiguredApi, configured_api
+from studio.api.serving.resuming_server import ResumingServer
 from studio.api.serving.server import rooted
 from studio.cluster.brief import Brief, no_store, on_this_machine
 from studio.telemetry.metrics import side_by_side
@@ -84,7 +85,10 @@ class ApiReplica:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         """Serve ends it when no request is under way: what goes on in the background may end first, too."""
+        resuming = ResumingServer(self._api.api.state.service)
+        resuming.begin()
         yield
+        await resuming.stop()
         await self._runs.finished()
         await self._runs.settle()
         await asyncio.to_thread(self._opened.close)

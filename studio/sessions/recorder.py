@@ -131,7 +131,7 @@ class SessionRecorder:
     def write_start(self, run: WorkflowRun, *, revision: str) -> LiveRun:
         """Write that a run of `revision` starts; other threads may follow it from here on.
 
-        Raises `StorageError` where the session runs already.
+        Raises `StorageError` where the session runs already, or went on behind the run that this one resumes.
         """
         self.store.runs.start(
             run=run.run,
@@ -141,6 +141,7 @@ class SessionRecorder:
             pool_label=run.label,
             round=run.round,
             by=self.by,
+            resumes=run.resumes,
         )
         return self.background.register(run)
 

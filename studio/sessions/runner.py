@@ -7,10 +7,11 @@ writes, and the workbench offers what a person may do.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from typing import Any
 
 from conductor.engine.known_outputs import OutputArchive
 from conductor.engine.meter import Meter
@@ -19,12 +20,14 @@ from conductor.orchestration.rounds import new_id, plan_request, responses_of
 from conductor.orchestration.runtime import Runtime, Runtimes
 from conductor.planner.conductor import PlanRequest
 from conductor.runs.events import Event
-from conductor.runs.request import RunRequest
+from conductor.runs.request import Asker, RequestState, RunRequest
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
+from conductor.values.budget import Used
 from conductor.values.messages import SeenResponse
 from conductor.values.output import Output
 from conductor.values.presets import Settings
+from conductor.workers.endpoint.transport.timing import ASKED_BY
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.plan_report import PlanReport
 from storage.records import RequestSession, Revision
@@ -151,7 +154,9 @@ class SessionRunner:
             place = BatchPlace(live.batch, number, turn)
             job = self._job(session, request, activity, meter=meter, after=after, place=place)
             plans.append((job.alternative(planning), Activity(plan=plan)))
-        self.activities.begin(session, activity, _pass_on_all(plans, [self._watches(session) for _ in plans]))
+        watches = [self._watches(session) for _ in plans]
+        work = _in_turn(request.by, session, _pass_on_all(plans, watches))
+        self.activities.begin(session, activity, work)
 
     def begin_run(
         self,
@@ -195,7 +200,7 @@ class SessionRunner:
         preloaded: Mapping[int, Output],
         listen: Listener | None,
     ) -> LiveRun:
-        meter = planned_meter(self.store, session, request.settings)
+        meter = planned_meter(self.store, session, request.settings, resumes=scope.resumption > 0)
         job = self._job(session, request, Activity(), meter=meter)
         run = job.run(
             revision.workflow,
@@ -278,10 +283,17 @@ class SessionRunner:
     def _begin(self, job: Job, events: AsyncGenerator[Event, None], listen: Listener | None = None) -> None:
         """Begin a job in its session, which is claimed."""
         watches = self._watches(job.session)
-        self.activities.begin(job.session, job.activity, _pass_on(events, job.activity, watches, listen))
+        work = _pass_on(events, job.activity, watches, listen)
+        self.activities.begin(job.session, job.activity, _in_turn(job.request.by, job.session, work))
 
     def _watches(self, session: str) -> Watches:
         return Watches(self.observers, session)
+
+
+async def _in_turn(by: Asker, session: str, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work, whose requests wait in the turns of that asker and session."""
+    ASKED_BY.set(by.turns(session))
+    await work
 
 
 async def _pass_on(
@@ -317,8 +329,10 @@ async def _pass_on_all(
         raise broke
 
 
-def planned_meter(store: SessionStore, session: str, settings: Settings) -> Meter:
-    """A meter for the session's next run that has counted the planning since the run before."""
+def planned_meter(store: SessionStore, session: str, settings: Settings, *, resumes: bool = False) -> Meter:
+    """A meter for the session's next run that has counted the planning since the run before, and that run
+    where the next one `resumes` it by itself.
+    """
     meter = Meter(settings.budget)
     if settings.budget.open:
         return meter
@@ -331,4 +345,9 @@ def planned_meter(store: SessionStore, session: str, settings: Settings) -> Mete
     seconds = sum(plan.seconds or 0.0 for plan in plans)
     earlier = used.model_copy(update={"seconds": seconds, "calls": used.calls + computed})
     meter.count_earlier(earlier, estimated=estimated)
+    if resumes and last is not None:
+        state = store.runs.state(last.id)
+        for before in (state.used_before, RequestState((state,)).charged):
+            meter.count_earlier(before, estimated=True)
+        meter.count_earlier(Used(seconds=state.seconds or 0.0))
     return meter

@@ -31,6 +31,7 @@ from studio.workbench.comparison.racing import Racing
 from studio.workbench.comparison.revision_tests import RevisionTests
 from studio.workbench.editing import Editing
 from studio.workbench.planning import Planning
+from studio.workbench.resuming import Resuming
 from studio.workbench.running import Running
 from studio.workbench.used_today import UsedToday
 
@@ -49,6 +50,7 @@ class Workbench(Bench):
         self.changing = Changing(self)
         self.editing = Editing(self)
         self.running = Running(self)
+        self.resuming = Resuming(self, self.running)
         self.racing = Racing(self)
         self.experiments = Experiments(self, self.running)
         self.notes = Notes(self.store)

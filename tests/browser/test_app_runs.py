@@ -110,6 +110,23 @@ def test_a_killed_server_leaves_an_interrupted_run_whose_outputs_a_rerun_uses(ow
     assert own_app.calls(session) == [[0, 1], [1]]
 
 
+def test_a_server_that_starts_again_goes_on_with_its_run_by_itself(own_app, visit, monkeypatch):
+    session = own_app.plant(QUICK, ENDLESS)
+    desk = WorkbenchPage(visit(own_app, f"/?session={session}"))
+    desk.run()
+    expect(desk.streams).to_be_visible()
+    desk.page.close()
+    own_app.kill()
+    monkeypatch.setenv("CONDUCTOR_RESUME", "on")
+    own_app.start()
+    desk = WorkbenchPage(visit(own_app, f"/?session={session}"))
+    expect(desk.page.get_by_text("resumed by itself")).to_be_visible()
+    expect(desk.graph.cards.nth(1)).to_contain_text("running")
+    assert own_app.calls(session) == [[0, 1], [1]]
+    desk.button("Stop").click()
+    expect(desk.page.get_by_text("Resumed by itself after its process ended.")).to_be_visible()
+
+
 JOINED = """panel => {
   document.dispatchEvent(new Event("visibilitychange"));
   panel.click();

@@ -54,7 +54,9 @@ class App:
         self.endpoint = self._open.enter_context(Endpoint())
         pool = self.folder / "pool.toml"
         pool.write_text(self.endpoint.pool, encoding="utf-8")
-        self.server = AppServer(self.folder, settings={"CONDUCTOR_POOL": str(pool)})
+        self.server = AppServer(
+            self.folder, settings={"CONDUCTOR_POOL": str(pool), "CONDUCTOR_RESUME": "off"}
+        )
         playwright = self._open.enter_context(sync_playwright())
         browser = playwright.chromium.launch(
             executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]

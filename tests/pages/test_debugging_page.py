@@ -17,7 +17,9 @@ from conductor.workers.pool.pool import configured_pool
 from storage import SessionStore
 from studio.sessions.notes import AUTHOR
 from studio.workbench import Workbench
+from studio.workbench.resuming import MOST
 from tests.support.runs.waiting import until
+from tests.support.stores.store_scenario import started
 
 pytestmark = pytest.mark.thorough
 
@@ -395,6 +397,24 @@ def test_a_run_that_was_interrupted_before_it_told_anything_is_shown(
     page.run()
     assert not page.exception
     assert ("Not run." in captions(page)) == of_experiment
+
+
+@pytest.mark.parametrize("resumption", [0, 1, MOST])
+def test_a_run_that_goes_on_by_itself_is_marked_so(app, bench, ran, monkeypatch, resumption):
+    base = bench.store.runs.latest(ran)
+    workflow = bench.store.revisions.head(ran).workflow
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.store.processes.lock, "owner", "a store whose process died")
+        bench.store.runs.start(run="r", session=ran, revision=base.revision)
+    begins = started("r", workflow).model_copy(update={"scope": RunScope(resumption=resumption)})
+    bench.store.runs.append(begins).result(60)
+    bench.store.processes.mark_interrupted()
+    page = app(session=ran)
+    page.run()
+    assert not page.exception
+    texts = [caption.split("/: ")[-1].split(": ")[-1] for caption in captions(page)]
+    assert ("Resumed by itself after its process ended." in texts) == (resumption > 0)
+    assert ("It went on by itself 3 times in a row, and does not once more." in texts) == (resumption == MOST)
 
 
 def test_before_a_run_its_views_are_there_and_state_what_they_wait_for(app, bench, session):

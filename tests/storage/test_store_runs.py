@@ -9,8 +9,8 @@ from threading import Thread
 import pytest
 
 from conductor.engine.experiments import Swap
-from conductor.errors import StorageError
-from conductor.runs.events import Event, StepFinished, StepReused
+from conductor.errors import SessionBusy, StorageError
+from conductor.runs.events import Event, RunOutcome, StepFinished, StepReused
 from conductor.runs.state import fold
 from conductor.text.json_text import portable
 from conductor.values.messages import Usage
@@ -79,6 +79,34 @@ def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
     begin(store, other, "elsewhere")
     keep(store, finished(first, seq=0))
     begin(store, session, "next")
+
+
+def test_of_several_that_resume_an_interrupted_run_one_does(store: SessionStore, session: str) -> None:
+    revision = begin(store, session, "r").revision
+    keep(store, finished("r", seq=0, outcome="interrupted", answer=None))
+
+    def resume(run: str) -> str | None:
+        try:
+            return store.runs.start(run=run, session=session, revision=revision, resumes="r").id
+        except SessionBusy:
+            return None
+
+    with ThreadPoolExecutor(4) as threads:
+        (first,) = (run for run in threads.map(resume, "abcd") if run is not None)
+    assert [run.id for run in store.runs.of_session(session)] == [first, "r"]
+    keep(store, finished(first, seq=0))
+    with pytest.raises(SessionBusy, match="This session went on since"):
+        store.runs.start(run="later", session=session, revision=revision, resumes="r")
+
+
+@pytest.mark.parametrize("outcome", ["finished", "failed", "cancelled", "paused", "over_budget"])
+def test_a_run_that_ended_otherwise_is_not_resumed(
+    store: SessionStore, session: str, outcome: RunOutcome
+) -> None:
+    revision = begin(store, session, "r").revision
+    keep(store, finished("r", seq=0, outcome=outcome))
+    with pytest.raises(SessionBusy):
+        store.runs.start(run="a", session=session, revision=revision, resumes="r")
 
 
 @pytest.mark.slow

@@ -63,6 +63,8 @@ def no_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("HOME", str(home))
         # No test looks for servers at the usual ports, where the caller's own may listen.
         patch.setenv("CONDUCTOR_LOCAL_PORTS", "")
+        # What a killed process leaves stays so, unless a test is about what goes on by itself.
+        patch.setenv("CONDUCTOR_RESUME", "off")
         yield home
 
 

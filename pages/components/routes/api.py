@@ -18,6 +18,7 @@ from studio.access.exposure import PATH
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.app import api
 from studio.api.operating import operating_routes
+from studio.api.serving.resuming_server import ResumingServer
 
 
 @cache
@@ -47,3 +48,8 @@ def response_runs() -> ResponseRuns:
     """All runs behind responses, to be stopped before the server."""
     runs: ResponseRuns = _app().state.runs
     return runs
+
+
+def resuming_server() -> ResumingServer:
+    """What goes on with runs whose process ended."""
+    return ResumingServer(_app().state.service)

@@ -70,7 +70,7 @@ def used_of(state: RunState, plan: Plan | None = None) -> Total:
 
 def progress_text(state: RunState, *, now: float) -> str:
     """The steps that are done, of a run that is over those with an output; seconds; the tokens and dollars
-    that are known, where any are.
+    that are known, where any are; whether it goes on by itself with one whose process ended.
     """
     done = sum(step.done if state.live else step.output is not None for step in state.steps)
     seconds = state.elapsed(now)
@@ -82,6 +82,8 @@ def progress_text(state: RunState, *, now: float) -> str:
         parts.append(used.token_words)
     if used.cost:
         parts.append(used.cost_words)
+    if state.scope.resumption:
+        parts.append("resumed by itself")
     return " · ".join(parts)
 
 

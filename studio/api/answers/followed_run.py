@@ -149,9 +149,11 @@ class FollowedRun:
     def _look(self, store: SessionStore, *, alive: bool) -> tuple[bool, list[Event]]:
         """Whether it is over, and the new events; `alive`: its process lived a moment ago."""
         now = visible.again(store, self.stored_response)
-        if now.ended:
+        # Another process goes on with it, and writes the answer again from its beginning.
+        resumed = now.origin is not None and now.origin.run_before != self._before
+        if now.ended and not resumed:
             self._last = dict(now.shape)
-        over = now.ended or (not alive and visible.is_abandoned(store, now))
+        over = resumed or now.ended or (not alive and visible.is_abandoned(store, now))
         return over, list(self._new_events(store))
 
     def _new_events(self, store: SessionStore) -> list[Event]:
@@ -189,7 +191,7 @@ AnsweredRun = ResponseRun | FollowedRun
 def interrupted() -> Exception:
     """The process that made this answer died before its end."""
     message = (
-        "The server that made this answer ended before the answer did; its finished steps are stored. Resume "
-        "the response to go on from there."
+        "The server that made this answer ended before the answer did; its finished steps are stored. Read "
+        "the response again: where no other server goes on with it, resume it."
     )
     return failed_run(message, code="run_interrupted")

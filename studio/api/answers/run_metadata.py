@@ -41,6 +41,7 @@ def run_metadata(request: ApiRequest, ended: AnsweredRun) -> Shape:
         "waits_before": [] if run is None else list(run.gates_reached),
         "waits_with": [] if run is None else [each.shape for each in run.waiting_calls],
         "warning": warning_of(answer),
+        "resumptions": 0 if run is None else run.scope.resumption,
         "tokens": used.usage.total,
         **sum_of_calls(used, calls=answer.state.calls),
         "counted": estimate(answer) is not None,

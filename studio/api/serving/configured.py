@@ -24,6 +24,7 @@ from studio.gc_tuning import settle
 from studio.sessions.retention import apply_daily, unstored_seconds
 from studio.telemetry.metrics import Metrics
 from studio.workbench import Workbench
+from studio.workbench.resuming import resumes_by_itself
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def configured_api(
     Raises `StorageError` where the store cannot be opened, and for a setting that cannot be read.
     """
     unstored_seconds()
+    resumes_by_itself()
     configured, metrics = ConfiguredRuntime(), Metrics()
     with closing(served_workbench(configured, metrics)) as workbench:
         store = workbench.store

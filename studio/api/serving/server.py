@@ -28,6 +28,7 @@ from studio.access.exposure import PATH, url_at
 from studio.access.origin_check import OwnOrigin, configured_hosts
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.error_answers import error_answer
+from studio.api.serving.resuming_server import ResumingServer
 
 BACKLOG = 2_048
 """Connections that may wait until they are taken."""
@@ -107,9 +108,16 @@ class ApiServer(RunsServer):
         self.base_url = url_of(host, listener)
         app = rooted(api, hosts=configured_hosts(host), beside=beside)
         super().__init__(app, listener, api.state.runs, lifespan="off")
+        self._resuming = ResumingServer(api.state.service)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See `RunsServer`; from then on it goes on with runs whose process ended."""
+        await super().startup(sockets=sockets)
+        self._resuming.begin()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See `RunsServer`; each unfinished answer ends in OpenAI's shape, and is stored."""
+        await self._resuming.stop()
         await super().shutdown(sockets=sockets)
         await self.runs.settle()
 

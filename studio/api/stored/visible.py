@@ -22,11 +22,12 @@ from conductor.values.message_parts.tools import ToolCall
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workflow.model import Workflow
-from storage.records import Session
+from storage.records import RunRecord, Session
 from storage.store import SessionStore
 from studio.access.errors import ApiError
 from studio.api.stored.turn_thoughts import with_thoughts
 from studio.api.tool_names import ToolNames, arguments_of
+from studio.workbench.resuming import SOON, resumes_by_itself
 
 RESPONSE = "resp_"
 """A response's id is its session's behind this; see `answer_id` for further ones of the same session."""
@@ -270,15 +271,20 @@ def set_aside(store: SessionStore, session: str, *, followed: tuple[Turn, ...]) 
 
 def is_abandoned(store: SessionStore, record: StoredResponse) -> bool:
     """Whether nothing is stored any more for a response that has not ended: its runs are over and its process
-    died, or that could not store it.
+    died, or that could not store it. For a moment another process may go on with it by itself.
     """
     run = store.runs.latest(record.session)
-    if record.ended or (run is not None and run.status == "running"):
+    if record.ended or (run is not None and (run.status == "running" or _goes_on_soon(run))):
         return False
     if record.origin is None or not store.processes.lives(record.origin.owner):
         return True
     since = record.shape["created_at"] if run is None else run.finished_at or run.started_at
     return time.time() - since > LATE_SECONDS and not store.plans.is_underway(record.session)
+
+
+def _goes_on_soon(run: RunRecord) -> bool:
+    is_new = run.finished_at is not None and time.time() - run.finished_at < SOON
+    return run.status == "interrupted" and is_new and resumes_by_itself()
 
 
 def delete_response(store: SessionStore, id: str, *, token: str | None) -> None:

@@ -25,6 +25,7 @@ from conductor.errors import WorkflowError
 from conductor.orchestration.rounds import new_id
 from conductor.runs.state import RunState
 from conductor.values.messages import SeenResponse
+from conductor.workers.endpoint.transport.timing import ASKED_BY
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Workflow
 from storage.records import ExperimentRecord, RunRecord
@@ -203,6 +204,7 @@ class Experiments:
         self, live: LiveExperiment, trials: Sequence[Trial], *, base: Base, pool: Pool, meter: Meter
     ) -> None:
         store, room = self._bench.store, asyncio.Semaphore(AT_ONCE)
+        ASKED_BY.set(self._bench.asker.turns(live.record.session))
 
         async def go(at: int, trial: Trial) -> None:
             async with room:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 
 import pytest
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.continuation import continuation, rerun
+from conductor.engine.continuation import continuation, rerun, resumed
 from conductor.engine.known_outputs import KnownOutputs
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
@@ -258,14 +259,17 @@ async def broken_off(pool: Pool, stopped: Stopped) -> tuple[RunState, list[Event
     return fold([*events, end]), events
 
 
-async def test_a_call_that_was_under_way_is_not_made_again_without_a_question() -> None:
+@pytest.mark.parametrize("going_on", [rerun, partial(resumed, resumption=1)], ids=["rerun", "by itself"])
+async def test_a_call_that_was_under_way_is_not_made_again_without_a_question(
+    going_on: Callable[[RunState, Workflow], RunScope],
+) -> None:
     stopped = Stopped()
     model = Caller([WRITES, saying("done")])
     pool = pool_of(model, stopped.tools, permissions=NEVER)
     before, _ = await broken_off(pool, stopped)
     assert (before.status, before.steps[0].status) == ("interrupted", "interrupted")
     stopped.hangs = False
-    paused = await played(pool, before, scope=rerun(before, ONE))
+    paused = await played(pool, before, scope=going_on(before, ONE))
     (question,) = paused.questions[0]
     assert (paused.status, question.why, len(stopped.tools.log)) == ("paused", "unsure", 1)
     decision = ALLOW.model_copy(update={"verdict": "answer", "text": "It had written."})

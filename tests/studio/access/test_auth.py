@@ -162,6 +162,25 @@ async def test_a_budget_in_total_never_comes_back(
 ALPHA = SimulatedWorker(name="alpha").card
 
 
+@pytest.mark.slow
+async def test_an_earlier_request_goes_on_within_what_its_token_may_now_and_counts_no_request(
+    auth: TokenAuthenticator, store: SessionStore
+) -> None:
+    limits = TokenLimits(workers=("alpha",), tokens=100, requests_per_minute=1)
+    token, _ = store.tokens.create("one", limits)
+    for _ in range(3):
+        sender = await auth.sender(token.id)
+        assert sender is not None
+        assert (sender.token, sender.workers, sender.budget) == (token.id, ("alpha",), Budget(tokens=100))
+    assert await auth.sender(None) == Principal()
+    assert await auth.sender("gone") is None
+    store.ledger.add(took(Usage(prompt_tokens=100, completion_tokens=0)), by=Asker(token=token.id))
+    assert await auth.sender(token.id) is None
+    other, _ = store.tokens.create("two")
+    store.tokens.revoke(other.id)
+    assert await auth.sender(other.id) is None
+
+
 @pytest.mark.parametrize(
     ("workers", "nested", "allowed"),
     [

@@ -2,7 +2,8 @@
 
 Entries of one model at one endpoint with one key share their traffic: each request is held to the limits of
 its own entry, and requests of the others count. Traffic is counted for the whole process, in every event loop
-and through every reading of the pool. Requests begin in the order in which they came.
+and through every reading of the pool. Where requests wait, the people who ask take turns, and so do the
+sessions of each; requests of one session begin in the order in which they came.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -32,12 +34,20 @@ IDLE_SECONDS = 3600.0
 """Traffic without a request in this time is forgotten, unless a limit still looks back to it."""
 
 
+ASKED_BY: ContextVar[tuple[str, ...]] = ContextVar("ASKED_BY", default=("",))
+"""For whom requests are made in this context: a person or token, then a session. They take turns at each of
+these levels.
+"""
+
+
 @dataclass(eq=False)
 class _Waiting:
     """A request in the queue. `called` is set when it may look again whether it may begin."""
 
     concurrency: int | None
     per_minute: float | None
+    askers: tuple[tuple[str, ...], ...]
+    """Who asks, at each level with those above it."""
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     called: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -48,7 +58,10 @@ class Traffic:
     def __init__(self) -> None:
         self.used_at = 0.0
         self._lock = threading.Lock()
-        self._queue: deque[_Waiting] = deque()
+        self._queue: list[_Waiting] = []
+        # Of each asker the number of their last turn, as long as any request waits.
+        self._turns: dict[tuple[str, ...], int] = {}
+        self._turn = 0
         self._under_way: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
         self._starts: deque[float] = deque()
         self._longest = MINUTE
@@ -57,7 +70,9 @@ class Traffic:
         """Wait until another request may begin: fewer than `concurrency` are under way, and fewer than
         `per_minute` began in the last minute. None: no limit.
         """
-        waiting = _Waiting(concurrency, per_minute)
+        names = ASKED_BY.get()
+        askers = tuple(names[: level + 1] for level in range(len(names)))
+        waiting = _Waiting(concurrency, per_minute, askers)
         with self._lock:
             self._queue.append(waiting)
         try:
@@ -69,14 +84,14 @@ class Traffic:
         except BaseException:
             with self._lock, suppress(ValueError):
                 self._queue.remove(waiting)
-                self._call_first()
+                self._call_next()
             raise
 
     def leave(self) -> None:
         loop = asyncio.get_running_loop()
         with self._lock:
             self._under_way[loop] -= 1
-            self._call_first()
+            self._call_next()
 
     @property
     def waiting(self) -> int:
@@ -93,22 +108,41 @@ class Traffic:
         """0 when the request has begun, else the seconds to wait before the next look; None: until called."""
         now = waiting.loop.time()
         with self._lock:
-            if self._drop_dead():
-                self._call_first()
-            if self._queue[0] is not waiting:
+            number = len(self._queue)
+            if self._next() is not waiting:
+                if len(self._queue) < number:
+                    self._call_next()
                 return None
             if waiting.concurrency is not None and self._count() >= waiting.concurrency:
                 return None
             pause = self._pause(waiting.per_minute, now)
             if pause > 0:
                 return pause
-            self._queue.popleft()
+            self._leave_queue(waiting)
             self._under_way[waiting.loop] = self._under_way.get(waiting.loop, 0) + 1
             self._starts.append(now)
             while self._starts[0] <= now - self._longest:
                 self._starts.popleft()
-            self._call_first()
+            self._call_next()
             return 0
+
+    def _next(self) -> _Waiting:
+        """Whose turn it is: the request whose askers' last turns are longest ago, level by level. Drops the
+        ones before it whose loops are closed.
+        """
+        while (waiting := min(self._queue, key=self._last_turns)).loop.is_closed():
+            self._queue.remove(waiting)
+        return waiting
+
+    def _last_turns(self, waiting: _Waiting) -> list[int]:
+        return [self._turns.get(asker, 0) for asker in waiting.askers]
+
+    def _leave_queue(self, waiting: _Waiting) -> None:
+        self._queue.remove(waiting)
+        self._turn += 1
+        self._turns.update(dict.fromkeys(waiting.askers, self._turn))
+        if not self._queue:
+            self._turns.clear()
 
     def _pause(self, per_minute: float | None, now: float) -> float:
         if per_minute is None:
@@ -123,20 +157,12 @@ class Traffic:
         """Requests under way; those of a loop that was closed without ending them are over."""
         return sum(count for loop, count in self._under_way.items() if not loop.is_closed())
 
-    def _call_first(self) -> None:
-        self._drop_dead()
+    def _call_next(self) -> None:
         if self._queue:
-            first = self._queue[0]
+            waiting = self._next()
             # A loop that was closed in this very moment has no request that waits.
             with suppress(RuntimeError):
-                first.loop.call_soon_threadsafe(first.called.set)
-
-    def _drop_dead(self) -> bool:
-        """Drop the first ones as far as their loops are closed; whether there were any."""
-        before = len(self._queue)
-        while self._queue and self._queue[0].loop.is_closed():
-            self._queue.popleft()
-        return len(self._queue) < before
+                waiting.loop.call_soon_threadsafe(waiting.called.set)
 
 
 _traffic: dict[tuple[str, str | None, str], Traffic] = {}

@@ -35,6 +35,7 @@ from pages.components.workbench.step.notes import step_notes
 from storage import Plan, Revision
 from studio.evaluation.planner_learning.teaching import planner_in_use, teach
 from studio.workbench import Workbench
+from studio.workbench.resuming import MOST
 
 _THUMBS: Sequence[Thumbs] = ("down", "up")
 """By the number that the widget gives them."""
@@ -135,6 +136,9 @@ def _kept_answer(plan: Plan) -> None:
 def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, when: str, acts: bool) -> None:
     rest = f"{quantity(len(state.outputs), 'finished output')} kept"
     rest += f"; {view.next_run}." if view.newest and view.next_run else "."
+    resumed = state.scope.resumption
+    if resumed:
+        st.caption(f":material/restart_alt: {when}Resumed by itself after its process ended.")
     for at, step in enumerate(state.steps):
         if step.status == "failed":
             st.error(
@@ -174,6 +178,8 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
                 f"{when}Interrupted: the process that ran this ended before the run did. {rest}",
                 icon=":material/power_off:",
             )
+            if resumed >= MOST:
+                st.caption(f"{when}It went on by itself {MOST} times in a row, and does not once more.")
 
 
 def _sums(state: RunState) -> list[str]:

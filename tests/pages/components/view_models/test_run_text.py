@@ -11,6 +11,7 @@ import pytest
 
 from conductor.drawing.network import CardStatus
 from conductor.report.words import OUTCOMES, STATUSES
+from conductor.runs.scope import RunScope
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState, StepStatus
 from conductor.values.budget import Budget, Used
@@ -63,6 +64,11 @@ def run_of(budget, **step):
 def test_a_live_run_says_nothing_of_tokens_that_are_unknown(steps, words):
     state = RunState(run="r", workflow=ONE, steps=steps, started_at=90.0)
     assert progress_text(state, now=95.0) == words
+
+
+def test_a_run_that_goes_on_by_itself_is_named_so():
+    state = RunState(run="r", workflow=ONE, scope=RunScope(resumption=2), started_at=90.0)
+    assert progress_text(state, now=95.0) == "0 of 0 steps · 5.0 s · resumed by itself"
 
 
 def test_each_limit_of_a_budget_has_its_words_and_its_share():

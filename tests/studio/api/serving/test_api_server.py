@@ -12,11 +12,12 @@ from threading import Thread
 
 import httpx
 import pytest
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp
 
+from studio.access.auth import TokenAuthenticator
+from studio.api.app import api
 from studio.api.serving import server
 from tests.support.processes.served_app import serving
 
@@ -45,15 +46,9 @@ def port(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux reports how long the queue may be")
 def test_the_queue_of_a_listening_socket_that_the_server_is_given_stays_as_long_as_it_is() -> None:
     """A short one loses connections of a crowd, which are tried again after one, three and seven seconds."""
-
-    class NoRuns:
-        async def stop(self) -> None: ...
-
-        async def settle(self) -> None: ...
-
-    api, listener = Starlette(), server.listen("127.0.0.1", 0, shared=True)
-    api.state.runs = NoRuns()
-    served = server.ApiServer(api, listener=listener)
+    auth = TokenAuthenticator(lambda: pytest.fail("no request came"), machine=lambda: None)
+    listener = server.listen("127.0.0.1", 0, shared=True)
+    served = server.ApiServer(api(lambda: pytest.fail("no request came"), auth), listener=listener)
     thread = Thread(target=served.run)
     thread.start()
     try:

@@ -16,7 +16,7 @@ import pytest
 
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
 from conductor.workers.endpoint.transport import timing
-from conductor.workers.endpoint.transport.timing import Call, Traffic, traffic_of
+from conductor.workers.endpoint.transport.timing import ASKED_BY, Call, Traffic, traffic_of
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.pool.pool import Pool, read_pool
 from conductor.workers.stream import Opened
@@ -124,6 +124,70 @@ def test_requests_with_different_limits_begin_in_the_order_in_which_they_came() 
         return list(await asyncio.gather(_entered(traffic, concurrency=1), _entered(traffic, concurrency=3)))
 
     assert in_simulated_time(scenario()) == [5, 5]
+
+
+async def _turns(askers: list[tuple[str, ...]], *, concurrency: int = 1) -> list[tuple[str, ...]]:
+    """For whom requests began, that were all asked at once in this order while another one was under way."""
+    traffic, began = Traffic(), list[tuple[str, ...]]()
+    await traffic.enter(concurrency=concurrency)
+
+    async def one(asker: tuple[str, ...]) -> None:
+        ASKED_BY.set(asker)
+        await traffic.enter(concurrency=concurrency)
+        began.append(asker)
+        await asyncio.sleep(1)
+        traffic.leave()
+
+    requests = [asyncio.create_task(one(asker)) for asker in askers]
+    await asyncio.sleep(1)
+    traffic.leave()
+    await asyncio.gather(*requests)
+    return began
+
+
+def test_of_a_person_with_a_hundred_requests_and_one_with_a_single_one_the_second_goes_next() -> None:
+    turns = in_simulated_time(_turns([("ann",)] * 100 + [("bob",)]))
+    assert turns.index(("bob",)) <= 1
+    assert turns.count(("ann",)) == 100
+
+
+@pytest.mark.parametrize(
+    ("line", "turns"),
+    [
+        ("a1 a1 b1 b1 c1", "a1 b1 c1 a1 b1"),
+        ("a1 a1 a2 a2", "a1 a2 a1 a2"),
+        # Many sessions are no more turns than those of a person with one.
+        ("a1 a2 a3 b1 b1 b1", "a1 b1 a2 b1 a3 b1"),
+        ("a1 a1 a1", "a1 a1 a1"),
+    ],
+)
+def test_those_who_wait_take_turns_and_so_do_the_sessions_of_each(line: str, turns: str) -> None:
+    began = in_simulated_time(_turns([tuple(each) for each in line.split()]))
+    assert ["".join(each) for each in began] == turns.split()
+
+
+def test_who_comes_while_others_wait_is_behind_those_who_had_no_turn() -> None:
+    async def scenario() -> list[str]:
+        traffic, began = Traffic(), list[str]()
+        await traffic.enter(concurrency=1)
+
+        async def ask(asker: str, *, times: int = 1) -> None:
+            ASKED_BY.set((asker,))
+            for _ in range(times):
+                await traffic.enter(concurrency=1)
+                began.append(asker)
+                await asyncio.sleep(1)
+                traffic.leave()
+
+        # One who asks again as soon as the answer is there has one turn of three.
+        asking = [ask("eve", times=3), *(ask("ann") for _ in range(3)), *(ask("bob") for _ in range(3))]
+        requests = [asyncio.create_task(each) for each in asking]
+        await asyncio.sleep(1)
+        traffic.leave()
+        await asyncio.gather(*requests)
+        return began
+
+    assert in_simulated_time(scenario()) == ["eve", "ann", "bob"] * 3
 
 
 @pytest.mark.slow
