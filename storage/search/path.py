@@ -49,7 +49,8 @@ _BETWEEN = "~"
 
 def cursor_of(row: Row[Any]) -> str:
     """The place of a path's row, as text."""
-    return f"{row.key!r}{_BETWEEN}{row.session}"
+    # The id of a text is a place by itself.
+    return f"{row.key!r}{_BETWEEN}{'' if isinstance(row.key, int) else row.session}"
 
 
 @dataclass(frozen=True)
@@ -126,13 +127,20 @@ def path_of(connection: Connection, filter: SessionFilter) -> Path | None:
     best, path = _RARE + 1, _along_sessions(filter, tests)
     for kind, names in facets:
         sessions = with_facet(filter, kind, names)
+        if filter.token is not None and kind != "token":
+            # What leads to a place names no session of another token.
+            continue
         size = _size(connection, sessions, most=_RARE)
         if len(names) == 1 and size <= best:
             others = (has_facet(*each) for each in facets if each != (kind, names))
             best, path = size, _along_facet(filter, kind, names[0], (*others, *between_tokens(filter)))
         elif size < best:
             best, path = size, _along_sessions(filter, tests, within=sessions)
-    if filter.least_tokens and _size(connection, with_tokens(filter), most=_RARE) < best:
+    if (
+        filter.least_tokens
+        and filter.token is None
+        and _size(connection, with_tokens(filter), most=_RARE) < best
+    ):
         path = _along_sessions(filter, tests, within=with_tokens(filter))
     return path
 
@@ -198,8 +206,8 @@ def _along_texts(
 def _way_to(connection: Connection, term: Term) -> Term:
     """What to look up in the index for a term: itself, or what more texts have where these come sooner.
 
-    SQLite has the texts with a whole word in order, and those with a beginning of so many letters; for another
-    beginning it collects them all. So that is looked up by a shorter one, or by the whole words before it, if
+    SQLite has the texts with a whole word in order, and those with a beginning of so many letters; it collects
+    those with another beginning. So that is looked up by a shorter one, or by the whole words before it, if
     many of those texts have the term; else few have it.
     """
     *whole, last = term.words

@@ -17,10 +17,10 @@ from storage.database.database import Database
 from storage.database.schema import META
 from storage.store.processes import Processes
 from storage.store.transactions import Part, Transactions
-from storage.tables import garbage_collection, runs
+from storage.tables import ageing, garbage_collection, runs
 
 _BATCH = 200
-"""Sessions whose outputs are looked through together."""
+"""Sessions that one transaction deletes, or whose outputs it looks through."""
 
 _FILLER, _FILLER_BYTES = "filler", 128 * 1024
 """Written to learn whether there is room: on a full disk, SQLite's log may still have some for less."""
@@ -94,6 +94,20 @@ class Housekeeping(Part):
             return True
 
         return self._write(claim)
+
+    def aged(self, *, older_than: float, exempt: str) -> int:
+        """How many sessions at rest without the tag were last updated more than so many seconds ago."""
+        return self._read(ageing.count, before=self._clock() - older_than, exempt=exempt)
+
+    def delete_aged(self, *, older_than: float, exempt: str) -> int:
+        """Delete these sessions, which can be undone, in transactions of some hundred; returns how many."""
+        before = self._clock() - older_than
+        count = 0
+        while deleted := self._write(
+            ageing.delete, self._clock(), before=before, exempt=exempt, limit=_BATCH
+        ):
+            count += deleted
+        return count
 
     def removable(self, *, older_than: float) -> Mapping[str, str]:
         """The sessions that `remove_deleted` would remove: their titles by id, the oldest deletion first."""

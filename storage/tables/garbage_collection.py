@@ -81,7 +81,7 @@ _WORKFLOW = type_coerce(REVISIONS.c.workflow, Text)
 def _deleted(before: float | None) -> ColumnElement[bool]:
     """Deleted earlier than `before` (Unix seconds; None: at any time), and nothing runs there."""
     gone = SESSIONS.c.deleted_at.is_not(None) if before is None else SESSIONS.c.deleted_at < before
-    return and_(gone, _at_rest())
+    return and_(gone, at_rest())
 
 
 def _removable(before: float | None) -> ColumnElement[bool]:
@@ -89,7 +89,8 @@ def _removable(before: float | None) -> ColumnElement[bool]:
     return and_(_deleted(before), SESSIONS.c.expires_at.is_(None))
 
 
-def _at_rest() -> ColumnElement[bool]:
+def at_rest() -> ColumnElement[bool]:
+    """Nothing runs in the session."""
     going = RUNS.alias("going")
     return ~exists().where(going.c.session == SESSIONS.c.id, going.c.status == "running").correlate(SESSIONS)
 
@@ -117,7 +118,7 @@ def expired(connection: Connection, now: float) -> tuple[str, ...]:
     """The sessions that were not to be stored and whose time is over; nothing goes on there."""
     # Between a plan and its run nothing goes on for a moment.
     idle = SESSIONS.c.updated_at < now - IDLE_SECONDS
-    ids = connection.scalars(select(SESSIONS.c.id).where(SESSIONS.c.expires_at < now, idle, _at_rest())).all()
+    ids = connection.scalars(select(SESSIONS.c.id).where(SESSIONS.c.expires_at < now, idle, at_rest())).all()
     return tuple(id for id in ids if not plans.is_underway(connection, id))
 
 
@@ -189,7 +190,7 @@ def with_own_outputs(connection: Connection) -> tuple[str, ...]:
     some = exists().where(OUTPUTS.c.session == SESSIONS.c.id)
     ran = exists().where(RUNS.c.session == SESSIONS.c.id, RUNS.c.started_at >= SESSIONS.c.created_at)
     own = SESSIONS.c.forked_from.is_(None)
-    return tuple(connection.scalars(select(SESSIONS.c.id).where(some, ran, own, _at_rest())))
+    return tuple(connection.scalars(select(SESSIONS.c.id).where(some, ran, own, at_rest())))
 
 
 def unreferenced(connection: Connection, sessions: Collection[str]) -> Mapping[str, frozenset[str]]:
@@ -257,7 +258,7 @@ def _referring(
 
 def collect(connection: Connection, session: str) -> int:
     """Remove the session's `unreferenced` outputs, unless it runs by now; returns how many."""
-    if not connection.scalar(select(exists().where(SESSIONS.c.id == session, _at_rest()))):
+    if not connection.scalar(select(exists().where(SESSIONS.c.id == session, at_rest()))):
         return 0
     gone = unreferenced(connection, [session]).get(session, frozenset())
     for fingerprint in gone:

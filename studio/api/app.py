@@ -15,7 +15,13 @@ from studio.access.exposure import PATH
 from studio.api.answers.answer_usage import shows_sum
 from studio.api.answers.response_run import ResponseRuns
 from studio.api.backend import Backend
-from studio.api.endpoints import answering, model_endpoints, stored_completions, stored_responses
+from studio.api.endpoints import (
+    answering,
+    model_endpoints,
+    session_endpoints,
+    stored_completions,
+    stored_responses,
+)
 from studio.api.endpoints.description import ApiApp, parameter_names
 from studio.api.endpoints.service import Service
 from studio.api.error_answers import answer_in_openais_shape
@@ -56,7 +62,7 @@ def api(
     )
     answer_in_openais_shape(app)
     # Not included as a router, whose routes the answer to a wrong method could not list.
-    for endpoints in (answering, stored_responses, stored_completions, model_endpoints):
+    for endpoints in (answering, stored_responses, stored_completions, session_endpoints, model_endpoints):
         app.routes.extend(endpoints.router.routes)
     backend = Backend(workbench)
     receiver = configured_receiver()

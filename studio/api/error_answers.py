@@ -153,7 +153,8 @@ def _answered(http: Request, error: Exception) -> ApiError:
         case RequestValidationError():
             # Of a parameter outside the body: bodies are read without FastAPI.
             problem = error.errors()[0]
-            param = str(problem["loc"][-1])
+            # Behind "query" or "path"; what follows is the place in a parameter that is given several times.
+            param = str(problem["loc"][1])[:200]
             message = f"Invalid value for '{param}': {problem['msg']}."
             return ApiError(message, param=param, code="invalid_value")
         case HTTPException(status_code=status):

@@ -1,4 +1,4 @@
-"""How long sessions that were deleted or are not to be stored stay: settings, and their use once a day.
+"""How long sessions stay that nothing changes, were deleted or are not to be stored: settings, and their use.
 
 Knows the settings and the calendar; the store removes the sessions.
 """
@@ -6,6 +6,9 @@ Knows the settings and the calendar; the store removes the sessions.
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from conductor.errors import StorageError
 from conductor.own_settings import setting
@@ -14,6 +17,15 @@ from storage.store import SessionStore
 VARIABLE = "CONDUCTOR_RETENTION_DAYS"
 DEFAULT_DAYS = 30
 """Where the variable is not set."""
+
+AGE = "CONDUCTOR_DELETE_AFTER_DAYS"
+"""After how many days without a change a session is deleted; where it is not set, no session is."""
+
+EXEMPT = "keep"
+"""The tag of a session that no age deletes."""
+
+AHEAD = (0, 7, 30)
+"""For how many days ahead a forecast counts."""
 
 UNSTORED = "CONDUCTOR_UNSTORED_MINUTES"
 DEFAULT_MINUTES = 15
@@ -31,6 +43,14 @@ def retention_days() -> int | None:
     """
     beside = "Nothing was removed; with 0, deleted sessions are kept until a person cleans up."
     return _number(VARIABLE, "days", default=DEFAULT_DAYS, beside=beside) or None
+
+
+def age_days() -> int | None:
+    """After how many days without a change a session is deleted; None (the variable is 0 or not set): never.
+
+    Raises `StorageError` where the variable is not a number of days.
+    """
+    return _number(AGE, "days", default=0, beside="Nothing was deleted.") or None
 
 
 def unstored_seconds() -> float:
@@ -51,17 +71,55 @@ def _number(variable: str, of: str, *, default: int, beside: str = "") -> int:
     return int(text)
 
 
+def forecast(store: SessionStore, days: int) -> Mapping[int, int]:
+    """How many sessions an age of so many days deletes now and within the days of `AHEAD`, by these, as far
+    as nothing changes them until then.
+    """
+    return {ahead: store.housekeeping.aged(older_than=(days - ahead) * DAY, exempt=EXEMPT) for ahead in AHEAD}
+
+
+@dataclass(frozen=True)
+class Applied:
+    """How many sessions were deleted for their age, and how many removed for good."""
+
+    deleted: int
+    removed: int
+
+
+def apply(store: SessionStore) -> Applied:
+    """Delete what nothing has changed for long, and remove what was deleted long ago.
+
+    Raises `StorageError`.
+    """
+    age, days = age_days(), retention_days()
+    keeping = store.housekeeping
+    deleted = 0 if age is None else keeping.delete_aged(older_than=age * DAY, exempt=EXEMPT)
+    removed = 0 if days is None else len(keeping.remove_deleted(older_than=days * DAY).sessions)
+    if deleted:
+        _log.info("deleted %d sessions that nothing has changed for %s days", deleted, age)
+    if removed:
+        _log.info("removed %d sessions deleted more than %s days ago", removed, days)
+    return Applied(deleted, removed)
+
+
 def apply_daily(store: SessionStore) -> None:
-    """Remove what was deleted longer ago than the retention, unless that was done within a day.
+    """As `apply`, unless that was done within a day.
 
     Runs in a separate thread. Writes an error to the log: no caller waits for it, and the sessions can be
     removed another day.
     """
     try:
-        days = retention_days()
-        if days is not None and store.housekeeping.is_due("retention_applied", every=DAY):
-            gone = store.housekeeping.remove_deleted(older_than=days * DAY).sessions
-            if gone:
-                _log.info("removed %d sessions deleted more than %d days ago", len(gone), days)
+        if (age_days() or retention_days()) and store.housekeeping.is_due("retention_applied", every=DAY):
+            apply(store)
     except StorageError as error:
         _log.warning("deleted sessions were not removed: %s", error)
+
+
+def restore(store: SessionStore, *sessions: str) -> None:
+    """Put deleted sessions back; one that its age would soon delete again gets the tag `EXEMPT`."""
+    store.sessions.restore(*sessions)
+    days = age_days()
+    if days is not None:
+        before = time.time() - days * DAY
+        aged = [id for id in sessions if store.sessions.find(id).updated_at < before]
+        store.sessions.add_tags(aged, [EXEMPT])

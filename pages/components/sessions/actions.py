@@ -21,6 +21,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import last_two
 from pages.components.widgets.controls import COMPARE_PAGE, compare_query
 from storage import MAX_TITLE
+from studio.sessions.retention import restore
 from studio.workbench import Workbench
 
 PLACE = "sessions"
@@ -126,7 +127,7 @@ class SessionActions:
     def restore(self, sessions: Sequence[str]) -> None:
         """Bring sessions back to their places."""
         with self._errors_noted():
-            self.bench.store.sessions.restore(*sessions)
+            restore(self.bench.store, *sessions)
             self.listed.select_also(sessions, selected=False)
             if self.listed.deleted is not None and set(self.listed.deleted.ids) <= set(sessions):
                 self.listed.deleted = None

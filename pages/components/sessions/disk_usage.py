@@ -15,13 +15,15 @@ from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
 from storage.search.listing import many
 from storage.store.housekeeping import Cleaning
-from studio.sessions.retention import DAY, retention_days
+from studio.sessions.retention import DAY, age_days, forecast, retention_days
 from studio.workbench import Workbench
 
 _PLACE = "store"
 _OPENED = "cleaning-opened"
 _NAMED = 5
 """Sessions that the dialog calls by their titles."""
+_WEEK = 7
+"""For how many days ahead the foot has a forecast."""
 
 
 def store_size(bench: Workbench) -> None:
@@ -44,6 +46,9 @@ def _facts(bench: Workbench) -> str:
         facts.append(f"{room.deleted:,} deleted")
     if room.freeable:
         facts.append(f"about {size(room.freeable)} can be freed")
+    days = age_days()
+    if days is not None and (due := forecast(bench.store, days)[_WEEK]):
+        facts.append(f"{due:,} will be deleted in the next {_WEEK} days, {days:,} days after the last change")
     return plain(" · ".join(facts))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
+from starlette.responses import Response
 
 from studio.api.error_answers import ErrorBody
 from studio.api.requests.chat_request import ChatRequest, MetadataChange
@@ -16,6 +17,7 @@ from studio.api.requests.request import RequestBody
 from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.requests.resumed_request import Resumption
 from studio.api.stored.lists import MAX_LIMIT, StoredList
+from studio.api.stored.sessions import SessionPage
 
 
 class ApiApp(FastAPI):
@@ -52,8 +54,8 @@ def _schemas_of_bodies() -> dict[str, dict[str, Any]]:
     return definitions
 
 
-_OF_ADDRESSES = ("after", "limit", "order", "starting_after", "response_id", "completion_id")
-"""Parameters that stand in addresses."""
+_OF_ADDRESSES = ("order", "starting_after", "response_id", "completion_id", "session_id")
+"""Parameters that stand in addresses, beside those of a page of sessions."""
 
 
 @cache
@@ -61,7 +63,7 @@ def parameter_names() -> frozenset[str]:
     """The names of all parameters of all bodies, and of their parts."""
     fields = (name for schema in _schemas_of_bodies().values() for name in schema.get("properties", ()))
     rows = (name for body in _BODIES for name in body.refused)
-    return frozenset((*fields, *rows, *_OF_ADDRESSES))
+    return frozenset((*fields, *rows, *SessionPage.model_fields, *_OF_ADDRESSES))
 
 
 def answering(
@@ -84,11 +86,18 @@ def resuming(name: str, body: type[RequestBody], answer: type[BaseModel]) -> dic
 
 
 def returning(
-    name: str, answer: type[BaseModel], *, statuses: tuple[int, ...] = (400, 401, 403, 404, 429, 503)
+    name: str, answer: type[BaseModel] | None, *, statuses: tuple[int, ...] = (400, 401, 403, 404, 429, 503)
 ) -> dict[str, Any]:
     """The description of an endpoint that returns what is there."""
     errors = {status: {"model": ErrorBody, "description": "Why there is no answer."} for status in statuses}
     return {"operation_id": name, "response_model": answer, "responses": errors}
+
+
+def sending(name: str, media_type: str) -> dict[str, Any]:
+    """The description of an endpoint that sends a file."""
+    described = returning(name, None)
+    described["responses"][200] = {"content": {media_type: {"schema": {"type": "string"}}}}
+    return {**described, "response_class": Response}
 
 
 def listing(name: str, *, filters: bool = False) -> dict[str, Any]:

@@ -15,10 +15,8 @@ from conductor.text.formatting import quantity
 from conductor.workflow.model import Topology
 from storage import SessionState, SessionSummary
 from storage.records import EVERYTHING, SessionFilter
-from storage.search.terms import Snippet
 from studio.cli.opening import session_of, stored
 from studio.cli.options import JsonLines, Stored, count, first_moment, flag, option
-from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import (
     UNKNOWN,
     amount,
@@ -30,6 +28,7 @@ from studio.cli.output.terminal import (
     tokens_cell,
 )
 from studio.cli.sessions.show import state_word
+from studio.sessions.session_shape import listed_shape
 
 _HEADINGS = ("id", "state", "updated", "shape", "steps", "tokens", "title")
 _WORDS = 'Words of titles, queries, instructions and answers; all of them, "in quotes" as a phrase.'
@@ -123,7 +122,7 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
         places = store.sessions.snippets([summary.id for summary in summaries], criteria.search)
     further = None if window.further is None else window.ids[-1]
     if options.json:
-        shapes = [_shape(summary, places if criteria.search else None) for summary in summaries]
+        shapes = [listed_shape(summary, places if criteria.search else None) for summary in summaries]
         return options.show({"sessions": shapes, "further": further})
     if summaries:
         lines = table(_HEADINGS, [_row(summary) for summary in summaries], right=(4, 5)).split("\n")
@@ -139,20 +138,6 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
         print_shown(*first, *lines[len(summaries) + 1 :], red=failed)
     print_remark(_counts(options, criteria, on_page=len(summaries), further=further))
     return 0
-
-
-def _shape(summary: SessionSummary, places: Mapping[str, Snippet] | None) -> Shape:
-    """A session as a list shows it; times in Unix seconds, what is unknown null.
-
-    Of a search (`places` is not None) also the `snippet` that was found: `{"kind", "parts"}`, what text of
-    the session it is, and its stretches, each with whether it matches. It is null where only the title
-    matches.
-    """
-    shape = summary.model_dump(mode="json")
-    if places is not None:
-        place = places.get(summary.id)
-        shape["snippet"] = None if place is None else {"kind": place.kind, "parts": place.parts}
-    return shape
 
 
 def _row(summary: SessionSummary) -> Sequence[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,8 +17,9 @@ from storage.store.housekeeping import Cleaning
 from studio.cli.opening import SessionId, SessionIds, changed_line, session_of, stored
 from studio.cli.options import App, Stored, count, flag, option
 from studio.cli.output.terminal import agreed, one_line, print_remark, print_shown
-from studio.cli.sessions import listing, note_commands, show, transfer
+from studio.cli.sessions import listing, note_commands, retention_command, show, transfer
 from studio.sessions.retention import DAY, DEFAULT_DAYS, VARIABLE, retention_days
+from studio.sessions.retention import restore as put_back
 
 app = App()
 
@@ -38,6 +40,7 @@ app.command("notes")(note_commands.list_notes)
 app.command()(transfer.export)
 app.command("import")(transfer.import_file)
 app.command()(transfer.fork)
+app.command("retention")(retention_command.show_retention)
 
 
 # -- changes ---------------------------------------------------------------------------------------
@@ -67,9 +70,9 @@ def delete(
 
 @app.command()
 def restore(ids: SessionIds, options: Stored) -> int:
-    """Put deleted sessions back."""
+    """Put deleted sessions back; where their age would delete them again, with the tag `keep`."""
     with stored(options) as store:
-        return _each(options, _chosen(store, ids), store.sessions.restore, done="restored")
+        return _each(options, _chosen(store, ids), partial(put_back, store), done="restored")
 
 
 def _chosen(store: SessionStore, prefixes: Sequence[str]) -> Mapping[str, str]:

@@ -11,14 +11,14 @@ from conductor.text.formatting import quantity
 from conductor.values.output import NO_ANSWER
 from conductor.values.total import Total
 from conductor.workflow.history import HistoryRow, history
-from storage import Plan, Revision, RunRecord, Session, SessionStore, SessionSummary
+from storage import Revision, RunRecord, Session, SessionStore, SessionSummary
 from studio.cli.opening import SessionId, run_of, session_of, stored
 from studio.cli.options import Stored, count, flag, option
 from studio.cli.output.plan_graph import plan_lines
-from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import UNKNOWN, amount, lane_text, moment, one_line, table, tokens_cell
 from studio.cli.sessions.note_commands import note_lines
 from studio.cli.sessions.show_step import show_step, status_words
+from studio.sessions.session_shape import newest_answer, no_plan, session_shape, with_summary
 
 _WORDS: Mapping[str, str] = {"cancelled": "stopped", "unanswered": NO_ANSWER}
 """States whose name is not the word that people read."""
@@ -44,65 +44,14 @@ def show(
     if step is None and (saw or run is not None):
         ctx.fail("--saw and --run go with --step")
     with stored(options) as store:
-        session = store.sessions.find(session_of(store, id))
+        session_id = session_of(store, id)
         if step is not None:
             run_id = None if run is None else run_of(store, run)
-            return show_step(store, session.id, step - 1, run_id, options, saw=saw)
-        summary = _summary_of(store, session)
+            return show_step(store, session_id, step - 1, run_id, options, saw=saw)
+        session, summary = with_summary(store, session_id)
         if options.json:
-            return options.show(_shape(store, session, summary))
+            return options.show(session_shape(store, session, summary))
         return options.show(None, *_described(store, session, summary))
-
-
-def _summary_of(store: SessionStore, session: Session) -> SessionSummary:
-    """The session as a list shows it."""
-    (summary,) = store.sessions.summaries([session.id])
-    return summary
-
-
-def _shape(store: SessionStore, session: Session, summary: SessionSummary) -> Shape:
-    """`{"session", "answer", "no_plan", "plans", "revisions", "runs", "notes"}`; times in Unix seconds.
-
-    What is unknown is null. `no_plan` is why the last planning gave no workflow. `used` is what planning
-    and all runs, or a run, have used: tokens and US dollars, each with whether it is a lower bound. A run's
-    own `tokens` are null where one of its calls is unknown.
-    """
-    runs, revisions = store.runs.of_session(session.id), store.revisions.of_session(session.id)
-    used = store.runs.totals(session.id)
-    return {
-        "session": {
-            **summary.model_dump(mode="json"),
-            **session.model_dump(mode="json"),
-            "used": store.sessions.total(session.id).model_dump(),
-        },
-        "answer": _answer(runs),
-        "no_plan": _no_plan(store.plans.latest(session.id), revisions),
-        "plans": [plan.model_dump(mode="json") for plan in store.plans.of_session(session.id)],
-        "revisions": [
-            {**revision.model_dump(mode="json"), "current": revision.id == session.head}
-            for revision in revisions
-        ],
-        "runs": [
-            {**run.model_dump(mode="json"), "used": used.get(run.id, Total()).model_dump()} for run in runs
-        ],
-        "notes": [note.model_dump(mode="json") for note in store.notes.of_session(session.id)],
-    }
-
-
-def _answer(newest_first: Sequence[RunRecord]) -> str | None:
-    """The newest run's that has one."""
-    return next((run.answer for run in newest_first if run.answer is not None), None)
-
-
-def _no_plan(plan: Plan | None, revisions: Sequence[Revision]) -> str | None:
-    """Why the newest plan is none; None if it is one, before the first, and after a later workflow."""
-    if plan is None or (plan.report is not None and plan.report.ok):
-        return None
-    if any(revision.created_at >= plan.created_at for revision in revisions):
-        return None
-    if plan.report is None:
-        return plan.failure or f"{plan.planner} gave no completion."
-    return " ".join(problem.message for problem in plan.report.problems)
 
 
 # -- for people ------------------------------------------------------------------------------------
@@ -115,8 +64,8 @@ def _described(store: SessionStore, session: Session, summary: SessionSummary) -
     )
     yield f"\nQuery\n{session.query}"
     revisions = store.revisions.of_session(session.id)
-    if (no_plan := _no_plan(store.plans.latest(session.id), revisions)) is not None:
-        yield f"\nWhy there is no plan\n{no_plan}"
+    if (reason := no_plan(store.plans.latest(session.id), revisions)) is not None:
+        yield f"\nWhy there is no plan\n{reason}"
     runs = store.runs.of_session(session.id)
     if revisions:
         yield f"\n{quantity(len(revisions), 'revision')}, newest first"
@@ -129,7 +78,7 @@ def _described(store: SessionStore, session: Session, summary: SessionSummary) -
     if notes := store.notes.of_session(session.id):
         yield f"\n{quantity(len(notes), 'note')}"
         yield from note_lines(notes)
-    answer = _answer(runs)
+    answer = newest_answer(runs)
     yield "\nNo answer yet." if answer is None else f"\nAnswer\n{answer}"
 
 

@@ -41,6 +41,11 @@ OPERATIONS = [
     "POST /chat/completions/{id}",
     "GET /chat/completions/{id}/messages",
     "DELETE /chat/completions/{id}",
+    "GET /sessions",
+    "GET /sessions/export",
+    "GET /sessions/{id}",
+    "GET /sessions/{id}/export",
+    "DELETE /sessions/{id}",
     "GET /models",
     "GET /models/{id}",
 ]

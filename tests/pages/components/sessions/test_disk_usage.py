@@ -28,6 +28,15 @@ def test_the_foot_says_what_the_store_takes_and_what_is_deleted(app, bench, sess
     assert text.endswith("can be freed")
 
 
+def test_the_foot_has_a_forecast_where_age_deletes(app, bench, session, monkeypatch):
+    assert "will be deleted" not in foot(app("sessions"))
+    monkeypatch.setenv("CONDUCTOR_DELETE_AFTER_DAYS", "5")
+    text = foot(app("sessions"))
+    assert text.endswith("1 will be deleted in the next 7 days, 5 days after the last change")
+    bench.store.sessions.add_tag(session, "keep")
+    assert "will be deleted" not in foot(app("sessions"))
+
+
 def test_what_goes_is_said_and_goes_when_that_is_confirmed(app, bench, session):
     gone = bench.ask(HOSTILE).id
     bench.store.sessions.delete(gone)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
+from time import time
 from typing import Any
 
 import pytest
@@ -551,6 +552,34 @@ def test_listing_loads_neither_workers_nor_pages(folder: Path) -> None:
         "networkx",
         "tomlkit",
     }
+
+
+# -- retention -------------------------------------------------------------------------------------
+
+
+def test_a_forecast_has_what_age_deletes_and_apply_deletes_it(
+    line: Line, store: SessionStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    day = 86_400
+    for days in (40, 25, 4):
+        with SessionStore.open(
+            "sqlite:///data/conductor.db", clock=lambda days=days: time() - days * day
+        ) as old:
+            old.sessions.create(f"{days} days")
+    assert "CONDUCTOR_DELETE_AFTER_DAYS is not set" in line("sessions", "retention").out
+    tried = shape(line("sessions", "retention", "--days", "30", "--json").out)
+    assert (tried["due"], tried["deleted"]) == ({"0": 1, "7": 2, "30": 3}, None)
+    assert line("sessions", "retention", "--days", "30", "--apply").code == 2
+    assert len(store.sessions.ids()) == 3
+    monkeypatch.setenv("CONDUCTOR_DELETE_AFTER_DAYS", "30")
+    result = line("sessions", "retention", "--apply")
+    assert result.out.splitlines()[0] == "Deleted 1 session, removed 0 for good."
+    assert [row.split() for row in result.out.splitlines()[2:5]] == [
+        ["now", "0", "sessions"],
+        ["within", "7", "days", "1", "session"],
+        ["within", "30", "days", "2", "sessions"],
+    ]
+    assert [each.title for each in store.sessions.listed()] == ["4 days", "25 days"]
 
 
 # -- notes -----------------------------------------------------------------------------------------
