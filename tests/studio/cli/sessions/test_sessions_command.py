@@ -519,10 +519,12 @@ def test_the_setting_decides_what_is_old(
     assert "CONDUCTOR_RETENTION_DAYS is 'soon', which is not a number of days" in refused.err
 
 
-def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore, session: str) -> None:
+def test_the_file_is_not_rewritten_while_something_runs(
+    line: Line, store: SessionStore, session: str
+) -> None:
     head = store.revisions.head(session)
     store.runs.start(run="n1", session=session, revision=head.id)
-    result = line("sessions", "vacuum")
+    result = line("sessions", "vacuum", "--compact")
     assert result.code == 1
     assert f"conductor: The session {session!r} is running, so the store cannot be cleaned up" in result.err
 
