@@ -17,11 +17,13 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Executable,
     LargeBinary,
     Select,
     Table,
     Text,
     and_,
+    bindparam,
     cast,
     exists,
     func,
@@ -158,27 +160,40 @@ def remove_slice(connection: Connection, session: str) -> bool:
 
 def _removals(connection: Connection, session: str) -> Iterator[None]:
     """Remove a session, some rows at a time."""
+    for statement in _REMOVALS:
+        count = _ROWS
+        while count == _ROWS:
+            count = connection.execute(statement, {_SESSION.key: session}).rowcount
+            if count:
+                yield
+    view_links.forget(connection, session)
+    connection.execute(SESSIONS.delete().where(SESSIONS.c.id == session))
+
+
+def _statements() -> Iterator[Executable]:
+    """What removes a session's rows, each at most `_ROWS` of them."""
     # Circular references, and those of rows to rows of their own table, are cleared first.
     for table, columns in _CIRCULAR.items():
         some = or_(*(table.c[name].is_not(None) for name in columns))
-        rows = _some_rows(table, (table.c.session == session) & some)
-        while connection.execute(table.update().where(rows).values(dict.fromkeys(columns))).rowcount:
-            yield
-    runs = select(RUNS.c.id).where(RUNS.c.session == session)
+        rows = _some_rows(table, (table.c.session == _SESSION) & some)
+        yield table.update().where(rows).values(dict.fromkeys(columns))
+    runs = select(RUNS.c.id).where(RUNS.c.session == _SESSION)
     own: dict[Table, ColumnElement[bool]] = {table: table.c.run.in_(runs) for table in (RATINGS, EVENTS)}
-    own |= {table: table.c.session == session for table in _OWNED}
+    own |= {table: table.c.session == _SESSION for table in _OWNED}
     # What was copied into it is of use nowhere else; what was requested here was spent.
-    own[CHARGES] = (CHARGES.c.session == session) & (CHARGES.c.copied == 1)
-    for table, rows in own.items():
-        while connection.execute(table.delete().where(_some_rows(table, rows))).rowcount:
-            yield
-    view_links.forget(connection, session)
-    connection.execute(SESSIONS.delete().where(SESSIONS.c.id == session))
+    own[CHARGES] = (CHARGES.c.session == _SESSION) & (CHARGES.c.copied == 1)
+    for table, condition in own.items():
+        yield table.delete().where(_some_rows(table, condition))
 
 
 def _some_rows(table: Table, rows: ColumnElement[bool]) -> ColumnElement[bool]:
     key = list(table.primary_key.columns)
     return tuple_(*key).in_(select(*key).where(rows).limit(_ROWS))
+
+
+# Made once: to make them takes longer than to execute them.
+_SESSION = bindparam("own_session", type_=Text)
+_REMOVALS = tuple(_statements())
 
 
 def runs_of_removable(connection: Connection, *, before: float | None) -> int:
