@@ -48,6 +48,8 @@ longer log is cut to that once it has no reader.
 _READER_PRAGMAS = (f"busy_timeout={_PATIENCE}", "temp_store=MEMORY", "query_only=ON")
 _WRITER_PRAGMAS = (
     f"busy_timeout={_PATIENCE}",
+    # Of a new file; an older one takes it when it is rewritten.
+    "auto_vacuum=INCREMENTAL",
     "journal_mode=WAL",
     "synchronous=NORMAL",
     "foreign_keys=ON",
@@ -275,8 +277,15 @@ class Database:
             message = message.replace(secret, "***") if isinstance(secret, str) and secret else message
         return message
 
+    @property
+    def address(self) -> str:
+        """The URL of a server without its password and options, as the server's own programs take it."""
+        own = self._url
+        plain = URL.create("postgresql", own.username, None, own.host, own.port, own.database)
+        return plain.render_as_string()
+
     def copy_to(self, target: Path) -> None:
-        """Copy a SQLite store, its uncommitted write-ahead log included, to a new file."""
+        """Copy a SQLite store, its uncommitted write-ahead log included, to a new file; no writer waits."""
         with self.transaction(to="read") as connection:
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
@@ -286,7 +295,7 @@ class Database:
                     source.backup(copy)
             except sqlite3.Error as error:
                 raise StorageError(
-                    f"The store {self.place} cannot be copied to {target} before it is updated: {error}. "
+                    f"The store {self.place} cannot be copied to {target}: {error}. "
                     "It was not changed; make room in that folder, then try again."
                 ) from error
 
@@ -320,7 +329,7 @@ class Database:
             try:
                 self._check_in_place()
                 if self._version_connection is None:
-                    self._version_connection = self._unpooled()
+                    self._version_connection = self.unpooled()
                     self._version_connections += 1
                 cursor = self._version_connection.execute(query)
                 return (self._version_connections, cursor.fetchone()[0])
@@ -329,7 +338,7 @@ class Database:
                 self._close_version()
                 return None
 
-    def _unpooled(self) -> Any:
+    def unpooled(self) -> Any:
         """A connection of the driver's own, in autocommit mode, which never writes."""
         if self.path is not None:
             only_there = f"{self.path.resolve().as_uri()}?mode=ro"

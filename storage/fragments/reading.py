@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json as parsed
-from sqlalchemy import ColumnElement, Connection, Table, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, Text, bindparam, select
 
 from conductor.errors import WorkflowError
 from storage.database.encoding import from_json, unreadable
@@ -132,12 +132,22 @@ def _rows(connection: Connection, table: Table, session: Session, digests: Set[s
     texts: dict[str, str] = {}
     ordered = sorted(digests)
     for start in range(0, len(ordered), _MOST):
-        some = table.c.digest.in_(ordered[start : start + _MOST])
-        rows = connection.execute(
-            select(table.c.digest, table.c.text).where(table.c.session == session, some)
-        )
+        some = ordered[start : start + _MOST]
+        if isinstance(session, str):
+            rows = connection.execute(_OF_SESSION[table], {"session": session, "digests": some})
+        else:
+            rows = connection.execute(_query(table, session), {"digests": some})
         texts |= {row.digest: row.text for row in rows}
     return texts
+
+
+def _query(table: Table, session: ColumnElement[str]) -> Select[tuple[str, str]]:
+    some = table.c.digest.in_(bindparam("digests", expanding=True))
+    return select(table.c.digest, table.c.text).where(table.c.session == session, some)
+
+
+# Made once: to make a statement takes longer than SQLite takes to execute it.
+_OF_SESSION = {table: _query(table, bindparam("session", type_=Text)) for table in (LONG_TEXTS, FRAGMENTS)}
 
 
 class _Filling:

@@ -72,6 +72,11 @@ class Fragments:
         self._texts: dict[str, str] = {}
         self._json: dict[str, str] = {}
 
+    @property
+    def characters(self) -> int:
+        """Of all that it holds."""
+        return sum(map(len, self._texts)) + sum(map(len, self._json))
+
     def keep(self, connection: Connection, *, session: str) -> None:
         """Insert what the session does not have yet."""
         _TEXTS_OF_SESSION.execute(connection, _rows({session: self._texts}))

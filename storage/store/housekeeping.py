@@ -6,7 +6,6 @@ import secrets
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
-from typing import Any
 
 from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,6 +14,7 @@ from conductor.errors import StorageError
 from conductor.values.messages import Value
 from storage.database.database import Database
 from storage.database.schema import META
+from storage.database.time_slice import slice_of
 from storage.store.processes import Processes
 from storage.store.transactions import Part, Transactions
 from storage.tables import ageing, garbage_collection, runs
@@ -24,6 +24,12 @@ _BATCH = 200
 
 _FILLER, _FILLER_BYTES = "filler", 128 * 1024
 """Written to learn whether there is room: on a full disk, SQLite's log may still have some for less."""
+
+_INCREMENTAL = 2
+"""What SQLite calls a file that can give unused pages back."""
+
+_PAGES = 64
+"""That are cut off a file together: 256 kB."""
 
 _WAIT_SECONDS = 10.0
 """How long the rewriting of the file waits for a lock."""
@@ -48,13 +54,14 @@ class Cleaning(Removed):
     """What cleaning up removed for good, or would remove.
 
     `outputs` counts those that no run refers to, in the sessions that stay. `bytes_after` is None if
-    nothing was done yet, and `freed` is then an estimate.
+    nothing was done yet, and `freed` is then an estimate. `unused` are bytes that stay free in the file.
     """
 
     outputs: int
     bytes_before: int
     bytes_after: int | None
     freed: int
+    unused: int = 0
 
 
 class Housekeeping(Part):
@@ -116,13 +123,13 @@ class Housekeeping(Part):
     def remove_deleted(self, *, older_than: float) -> Removed:
         """Remove for good the sessions deleted more than so many seconds ago, each with all of its data.
 
-        Each is removed in a separate transaction; a session that runs stays.
+        In transactions of some hundredths of a second; a session that runs stays.
         """
         before = self._clock() - older_than
         gone: dict[str, str] = {}
         count = 0
         for session, title in self._read(garbage_collection.removable, before=before):
-            removed = self._write(garbage_collection.remove, session, before=before)
+            removed = self._remove(session, before=before)
             if removed is not None:
                 gone[session] = title
                 count += removed
@@ -130,7 +137,14 @@ class Housekeeping(Part):
 
     def remove_session(self, session: str) -> bool:
         """Remove a deleted session for good with all of its data; False where it was restored, or runs."""
-        return self._write(garbage_collection.remove, session, before=None) is not None
+        return self._remove(session, before=None) is not None
+
+    def _remove(self, session: str, *, before: float | None) -> int | None:
+        """Remove a session that was deleted before; how many runs it had, or None if it stays."""
+        count = self._write(garbage_collection.begin_removal, session, before=before)
+        while count is not None and not self._write(garbage_collection.remove_slice, session):
+            pass
+        return count
 
     def cleaning(self, *, older_than: float | None) -> Cleaning:
         """What `clean_up` would do; `freed` is an estimate."""
@@ -146,17 +160,27 @@ class Housekeeping(Part):
             + self._read(garbage_collection.taken_by_removable, before=before),
         )
 
-    def clean_up(self, *, older_than: float | None) -> Cleaning:
+    def clean_up(self, *, older_than: float | None, compact: bool = False) -> Cleaning:
         """Remove for good the sessions deleted more than so many seconds ago (None: none) and the outputs
-        that no run refers to, then return the space to the disk.
+        that no run refers to, then return the space to the disk, in transactions of some hundredths of a
+        second.
 
-        Raises `StorageError`, and has removed nothing, while anything runs.
+        `compact` rewrites a SQLite file, while which no one writes: raises `StorageError`, and has removed
+        nothing, while anything runs.
         """
-        self._check_at_rest()
+        if compact:
+            self._check_at_rest()
         before = self._transactions.database.size
         removed = Removed() if older_than is None else self.remove_deleted(older_than=older_than)
         outputs = sum(self._write(garbage_collection.collect, session) for session, _ in self._unreferenced())
-        return_space(self._transactions.database)
+        database = self._transactions.database
+        if database.path is None:
+            _vacuum_server(database)
+        elif compact:
+            rewrite(database)
+        else:
+            while self._write(_free_slice):
+                pass
         after = self._transactions.database.size
         return Cleaning(
             sessions=removed.sessions,
@@ -165,6 +189,7 @@ class Housekeeping(Part):
             bytes_before=before,
             bytes_after=after,
             freed=before - after,
+            unused=unused(database),
         )
 
     def _unreferenced(self) -> Iterator[tuple[str, Collection[str]]]:
@@ -202,31 +227,44 @@ def unused(database: Database) -> int:
         return int(pages * (connection.scalar(text("PRAGMA page_size")) or 0))
 
 
-def return_space(database: Database) -> None:
-    """Rewrite the store without its gaps; other writes wait until this ends.
+def _free_slice(connection: Connection) -> bool:
+    """Cut unused pages off the file, as many as one transaction may; whether there are more.
+
+    A file of an earlier version has them until it is rewritten.
+    """
+    if connection.scalar(text("PRAGMA auto_vacuum")) != _INCREMENTAL:
+        return False
+    for _ in slice_of(iter(lambda: connection.scalar(text("PRAGMA freelist_count")), 0)):
+        # By the driver: it frees a page with each of its rows, which have no columns.
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.execute(f"PRAGMA incremental_vacuum({_PAGES})").fetchall()
+    return bool(connection.scalar(text("PRAGMA freelist_count")))
+
+
+def rewrite(database: Database) -> None:
+    """Rewrite the SQLite file without its gaps; other writes wait until this ends.
 
     Raises `StorageError`, for example where the disk has no room for the copy; the store is then unchanged.
     """
+    assert database.path is not None
     try:
         # Taking the writer's only connection makes the writer wait; no transaction may be open in it.
-        with closing(database.writer.raw_connection()) as held:
-            if database.path is None:
-                _vacuum_server(held.driver_connection)
-            else:
-                # A separate connection, whose temporary copy is a file: the writer's are in memory.
-                file = sqlite3.connect(database.path, timeout=_WAIT_SECONDS, isolation_level=None)
-                with closing(file) as own:
-                    own.execute("VACUUM")
-                    own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        with closing(database.writer.raw_connection()):
+            # A separate connection, whose temporary copy is a file: the writer's are in memory.
+            file = sqlite3.connect(database.path, timeout=_WAIT_SECONDS, isolation_level=None)
+            with closing(file) as own:
+                own.execute("PRAGMA auto_vacuum=INCREMENTAL")
+                own.execute("VACUUM")
+                own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except (SQLAlchemyError, sqlite3.Error) as error:
         raise database.explain(error) from error
 
 
-def _vacuum_server(driver: Any) -> None:
-    # PostgreSQL vacuums only outside of transactions.
-    driver.autocommit = True
+def _vacuum_server(database: Database) -> None:
+    """Have PostgreSQL use the room again; no writer waits for that. Raises `StorageError`."""
     try:
-        with closing(driver.cursor()) as cursor:
+        with closing(database.unpooled()) as own, closing(own.cursor()) as cursor:
             cursor.execute("VACUUM")
-    finally:
-        driver.autocommit = False
+    except (SQLAlchemyError, database.reader.dialect.loaded_dbapi.Error) as error:
+        raise database.explain(error) from error

@@ -21,7 +21,9 @@ from conductor.runs.request import UNKNOWN_ASKER, Asker, RunRequest
 from conductor.runs.state import RunState
 from conductor.values.charge import Charge
 from storage.api_token import Spent, Token, TokenLimits, new_secret
-from storage.copies import forking, session_copy
+from storage.copies import forking, free_titles, session_copy
+from storage.copies.free_titles import FreeTitles
+from storage.copies.new_sessions import Entries, NewSessions, give_up, perform
 from storage.records import RequestSession, Revision, RunRecord
 from storage.search import conditions, listing
 from storage.search import query as finding
@@ -33,6 +35,9 @@ from storage.tables.people import change_requests, corrections, notes, team_test
 
 _EARLIER_RUNS = 500
 """Runs that are over whose outputs stay in memory, for the reruns of their sessions."""
+
+_GIVEN_UP = 500
+"""Sessions of a failed import that one transaction marks."""
 
 USE_SECONDS = 60.0
 """How exactly it is stored when a token was last used: a busy one is not written with every request."""
@@ -188,8 +193,32 @@ class TeamTests(Part):
 class SessionFiles(Part):
     """Whole sessions, as they go into a file and come out of one."""
 
-    insert_sessions = dated(session_copy.insert_all)
-    is_title_taken = read(session_copy.is_taken)
+    is_title_taken = read(free_titles.is_taken)
+
+    def insert_sessions(
+        self, entries: Entries, *, progress: Callable[[int], None] | None = None
+    ) -> Sequence[str]:
+        """Make a session of each; their ids. No list shows any of them before all are there.
+
+        Each transaction takes some hundredths of a second, and other writes go between. `progress` is called
+        with how many sessions were begun. Where it fails, or is killed, an open store removes what was
+        inserted: soon, or after a day.
+        """
+        new = NewSessions(self._clock(), FreeTitles(is_taken=self.is_title_taken))
+        try:
+            for steps in new.steps(entries):
+                done = 0
+                while done < len(steps):
+                    done += self._write(perform, steps[done:])
+                if progress is not None:
+                    progress(len(new.ids))
+            self._write(new.show)
+        except BaseException:
+            with suppress(StorageError):
+                for start in range(0, len(new.ids), _GIVEN_UP):
+                    self._write(give_up, new.ids[start : start + _GIVEN_UP])
+            raise
+        return tuple(new.ids)
 
     def entries(self, session: str) -> Generator[tuple[Kind, Entry], None, None]:
         """All of the session, in the order of `ENTRIES`; all from one state of the store."""

@@ -17,15 +17,20 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Executable,
     LargeBinary,
     Select,
+    Table,
     Text,
     and_,
+    bindparam,
     cast,
     exists,
     func,
     literal,
+    or_,
     select,
+    tuple_,
     type_coerce,
 )
 
@@ -35,6 +40,7 @@ from storage.database.schema import (
     API_EARLIER_RESPONSES,
     API_REQUESTS,
     CHANGE_REQUESTS,
+    CHARGES,
     CORRECTIONS,
     EVENTS,
     EXPERIMENTS,
@@ -51,6 +57,7 @@ from storage.database.schema import (
     TAGS,
     TEXTS,
 )
+from storage.database.time_slice import slice_of
 from storage.fragments import ANY, Reached, reachable
 from storage.tables import plans, session_attachments
 from storage.tables.people import view_links
@@ -66,6 +73,19 @@ _ROW_BYTES = 32
 
 _WORDS_SHARE = 0.4
 """The full-text index, as a part of its texts: a fifth where words recur, three fifths where all differ."""
+
+_ROWS = 100
+"""Rows that a statement removes at most."""
+
+_EXPIRED = 20
+"""Sessions that are removed together at most."""
+
+# Its texts are removed before the rows that contain them, so that no trigger searches for other uses.
+_OWNED = (
+    *(TEXTS, TAGS, API_EARLIER_RESPONSES, API_REQUESTS, API_CONVERSATIONS, NOTES, CHANGE_REQUESTS),
+    *(CORRECTIONS, EXPERIMENTS, RUNS, REVISIONS, PLANS, OUTPUTS, FRAGMENTS, LONG_TEXTS),
+)
+_CIRCULAR = {PLANS: ("looks_back",), REVISIONS: ("parent", "looks_back"), RUNS: ("parent", "experiment")}
 
 IDLE_SECONDS = 60.0
 """For how long nothing was written to a session that is removed because its time is over."""
@@ -104,46 +124,77 @@ def removable(connection: Connection, *, before: float | None) -> tuple[tuple[st
     return tuple((row.id, row.title) for row in connection.execute(query.order_by(SESSIONS.c.deleted_at)))
 
 
-def remove(connection: Connection, session: str, *, before: float | None) -> int | None:
-    """Remove a session with all of its data; returns how many runs it had.
+def begin_removal(connection: Connection, session: str, *, before: float | None) -> int | None:
+    """Have the time of a session be over, so that `remove_slice` removes it, here or in another process, and
+    no list shows it; returns how many runs it has.
 
-    Returns None, and removes nothing, where it is not deleted, or runs: it may have been restored meanwhile.
+    Returns None, and changes nothing, where it is not deleted, or runs: it may have been restored meanwhile.
     """
-    if not connection.scalar(select(exists().where(SESSIONS.c.id == session, _deleted(before)))):
+    over = SESSIONS.update().where(SESSIONS.c.id == session, _deleted(before))
+    if not connection.execute(over.values(updated_at=0.0, expires_at=0.0)).rowcount:
         return None
-    return _remove(connection, session)
+    count = select(func.count()).select_from(RUNS).where(RUNS.c.session == session)
+    return connection.execute(count).scalar_one()
 
 
 def expired(connection: Connection, now: float) -> tuple[str, ...]:
-    """The sessions that were not to be stored and whose time is over; nothing goes on there."""
+    """Some of the sessions that were not to be stored and whose time is over; nothing goes on there."""
     # Between a plan and its run nothing goes on for a moment.
     idle = SESSIONS.c.updated_at < now - IDLE_SECONDS
-    ids = connection.scalars(select(SESSIONS.c.id).where(SESSIONS.c.expires_at < now, idle, at_rest())).all()
-    return tuple(id for id in ids if not plans.is_underway(connection, id))
+    busy = [one.session for one in plans.underway(connection).values()]
+    over = (SESSIONS.c.expires_at < now, idle, at_rest(), SESSIONS.c.id.not_in(busy))
+    return tuple(connection.scalars(select(SESSIONS.c.id).where(*over).limit(_EXPIRED)))
 
 
 def remove_expired(connection: Connection, now: float) -> None:
-    for session in expired(connection, now):
-        _remove(connection, session)
+    """Remove what one transaction may of the sessions whose time is over."""
+    for _ in slice_of(row for session in expired(connection, now) for row in _removals(connection, session)):
+        pass
 
 
-def _remove(connection: Connection, session: str) -> int:
-    own = select(RUNS.c.id).where(RUNS.c.session == session)
-    # Circular references are cleared first.
-    for table, column in ((PLANS, "looks_back"), (REVISIONS, "looks_back"), (RUNS, "experiment")):
-        connection.execute(table.update().where(table.c.session == session).values({column: None}))
-    for table in (RATINGS, EVENTS):
-        connection.execute(table.delete().where(table.c.run.in_(own)))
-    # Its texts are removed before the rows that contain them, so that no trigger searches for other uses.
-    api = (API_EARLIER_RESPONSES, API_REQUESTS, API_CONVERSATIONS)
-    for table in (TEXTS, TAGS, *api, NOTES, CHANGE_REQUESTS, CORRECTIONS, EXPERIMENTS):
-        connection.execute(table.delete().where(table.c.session == session))
-    runs = connection.execute(RUNS.delete().where(RUNS.c.session == session)).rowcount
-    for table in (REVISIONS, PLANS, OUTPUTS, FRAGMENTS, LONG_TEXTS):
-        connection.execute(table.delete().where(table.c.session == session))
+def remove_slice(connection: Connection, session: str) -> bool:
+    """Remove what one transaction may of a session with all of its data; whether nothing of it is left."""
+    for _ in slice_of(_removals(connection, session)):
+        pass
+    return not connection.scalar(select(exists().where(SESSIONS.c.id == session)))
+
+
+def _removals(connection: Connection, session: str) -> Iterator[None]:
+    """Remove a session, some rows at a time."""
+    for statement in _REMOVALS:
+        count = _ROWS
+        while count == _ROWS:
+            count = connection.execute(statement, {_SESSION.key: session}).rowcount
+            if count:
+                yield
     view_links.forget(connection, session)
     connection.execute(SESSIONS.delete().where(SESSIONS.c.id == session))
-    return runs
+
+
+def _statements() -> Iterator[Executable]:
+    """What removes a session's rows, each at most `_ROWS` of them."""
+    # Circular references, and those of rows to rows of their own table, are cleared first.
+    for table, columns in _CIRCULAR.items():
+        some = or_(*(table.c[name].is_not(None) for name in columns))
+        rows = _some_rows(table, (table.c.session == _SESSION) & some)
+        yield table.update().where(rows).values(dict.fromkeys(columns))
+    runs = select(RUNS.c.id).where(RUNS.c.session == _SESSION)
+    own: dict[Table, ColumnElement[bool]] = {table: table.c.run.in_(runs) for table in (RATINGS, EVENTS)}
+    own |= {table: table.c.session == _SESSION for table in _OWNED}
+    # What was copied into it is of use nowhere else; what was requested here was spent.
+    own[CHARGES] = (CHARGES.c.session == _SESSION) & (CHARGES.c.copied == 1)
+    for table, condition in own.items():
+        yield table.delete().where(_some_rows(table, condition))
+
+
+def _some_rows(table: Table, rows: ColumnElement[bool]) -> ColumnElement[bool]:
+    key = list(table.primary_key.columns)
+    return tuple_(*key).in_(select(*key).where(rows).limit(_ROWS))
+
+
+# Made once: to make them takes longer than to execute them.
+_SESSION = bindparam("own_session", type_=Text)
+_REMOVALS = tuple(_statements())
 
 
 def runs_of_removable(connection: Connection, *, before: float | None) -> int:
@@ -185,11 +236,11 @@ def with_own_outputs(connection: Connection) -> tuple[str, ...]:
     """The sessions at rest whose outputs came from their own runs, where they have any.
 
     A fork copied its outputs and keeps them when the original session is removed; so does an imported session
-    that has not run here.
+    that has not run here. One that no list shows may not be whole yet.
     """
     some = exists().where(OUTPUTS.c.session == SESSIONS.c.id)
     ran = exists().where(RUNS.c.session == SESSIONS.c.id, RUNS.c.started_at >= SESSIONS.c.created_at)
-    own = SESSIONS.c.forked_from.is_(None)
+    own = SESSIONS.c.forked_from.is_(None) & SESSIONS.c.expires_at.is_(None)
     return tuple(connection.scalars(select(SESSIONS.c.id).where(some, ran, own, at_rest())))
 
 

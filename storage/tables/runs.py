@@ -268,18 +268,23 @@ def interrupt(connection: Connection, now: float, run: str) -> None:
     except StorageError:
         # One damaged run may not keep the whole store from being opened.
         state = RunState()
-    answered = bool(state.steps) and state.steps[-1].status in ("finished", "refused")
     highest = connection.scalar(select(func.max(EVENTS.c.seq)).where(EVENTS.c.run == run))
-    end = RunFinished(
+    end = interrupted_end(state, run=run, seq=0 if highest is None else highest + 1, at=now)
+    journal.keep(connection, [end], now=now)
+
+
+def interrupted_end(state: RunState, *, run: str, seq: int, at: float) -> RunFinished:
+    """The end of a run whose process died in that state."""
+    answered = bool(state.steps) and state.steps[-1].status in ("finished", "refused")
+    return RunFinished(
         run=run,
-        seq=0 if highest is None else highest + 1,
-        at=now,
+        seq=seq,
+        at=at,
         outcome="interrupted",
         answer=state.steps[-1].text if answered else None,
         answer_step=len(state.steps) - 1 if answered else None,
         charges=lost_requests(state),
     )
-    journal.keep(connection, [end], now=now)
 
 
 def stop_waiting(connection: Connection, now: float, run: str) -> None:

@@ -68,7 +68,7 @@ def create(
         connection,
         now,
         id=session,
-        title=_title(title, query=query),
+        title=title_of(title, query=query),
         query=query,
         pool_label=pool_label,
         origin=origin,
@@ -81,7 +81,7 @@ def create(
 
 def insert(connection: Connection, now: float, **columns: Any) -> None:
     """Insert a session with these columns: its id and query at least. Nothing is read."""
-    named = {"title": _title(None, query=columns["query"]), "state": "new"}
+    named = {"title": title_of(None, query=columns["query"]), "state": "new"}
     images = Fragments()
     columns["conversation"] = session_attachments.without(columns.get("conversation"), images)
     _INSERT.execute(connection, {"created_at": now, "updated_at": now, **named, **columns})
@@ -113,7 +113,7 @@ def titled(connection: Connection, title: str) -> str | None:
 
 def rename(connection: Connection, session: str, title: str) -> Session:
     """Give the session another title; an empty one names it after its query."""
-    change(connection, session, title=_title(title, query=find(connection, session).query))
+    change(connection, session, title=title_of(title, query=find(connection, session).query))
     return find(connection, session)
 
 
@@ -135,7 +135,7 @@ def restore(connection: Connection, *sessions: str) -> None:
         change(connection, session, deleted_at=None)
 
 
-def _title(title: str | None, *, query: str) -> str:
+def title_of(title: str | None, *, query: str) -> str:
     """The given title in one line; where it is empty, the beginning of the query."""
     line = " ".join((title or "").split()) or " ".join(query.split()) or "Untitled session"
     return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"

@@ -54,6 +54,8 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "export": ("workflow.export", "Write a session's workflow as JSON, or all corrections as JSON Lines."),
     "report": ("workflow.report", "Write a run as one HTML file, which replays it without the app."),
     "sessions": ("sessions.session_commands", "List, search, show and change sessions."),
+    "backup": ("backup", "Copy the whole store to one file, while others use it."),
+    "restore": ("restore", "Put a copy made by `backup` in the store's place."),
     "usage": ("usage", "Sum up what requests have used."),
     "tokens": ("tokens", "Make, list and revoke tokens of the API."),
     "agents": ("agents", "Print how coding agents and SDKs use this server, with a token."),
@@ -78,7 +80,7 @@ _PANELS: Mapping[str, str] = {
     "Look": "compare watch open report find-step sessions usage export",
     "Compare and learn": "evaluate learn",
     "Serve": "serve tokens agents mcp vllm",
-    "Set up": "pool plugins info doctor",
+    "Set up": "pool plugins info doctor backup restore",
 }
 """The commands by what they are for, as help on a terminal groups them."""
 

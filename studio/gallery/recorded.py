@@ -84,7 +84,7 @@ def import_recorded(store: SessionStore, recorded: Recorded) -> Session:
     """The recorded session as a new one. Raises `StorageError`."""
     with _path(recorded).open("rb") as file:
         (session,) = import_sessions(store, file)
-    return session
+    return store.sessions.find(session)
 
 
 def open_recorded(store: SessionStore, recorded: Recorded) -> Session:

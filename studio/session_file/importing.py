@@ -1,17 +1,16 @@
 """Sessions made of a file, which is read twice: first it is checked, then inserted with other ids.
 
-The check blocks no other work; while entries are inserted, other writes to the store wait.
+Neither blocks other work: entries are inserted in many short transactions, and shown by the last one.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, BinaryIO
 
-from storage.records import Session
 from storage.session_entries import REFERENCES, Entry, Kind
 from storage.store.session_store import SessionStore
 from storage.tables.rows import new_id
@@ -33,8 +32,11 @@ _IDS: Mapping[Kind, Mapping[str, str]] = {
 """Fields that get new ids, and of what."""
 
 
-def import_sessions(store: SessionStore, file: BinaryIO) -> tuple[Session, ...]:
-    """The sessions of a file, which can be read at any place: new ones, however often it is imported.
+def import_sessions(
+    store: SessionStore, file: BinaryIO, *, progress: Callable[[int], None] | None = None
+) -> Sequence[str]:
+    """The ids of the sessions of a file, which can be read at any place: new ones, however often it is
+    imported. `progress` is called now and then with how many are inserted.
 
     Raises `FormatError`, and then nothing is imported, where the file is wrong in any way.
     """
@@ -45,7 +47,7 @@ def import_sessions(store: SessionStore, file: BinaryIO) -> tuple[Session, ...]:
         for _ in session.checked(entries):
             pass
         runs.append(session.runs)
-    return store.files.insert_sessions(lambda: _renamed(file, runs))
+    return store.files.insert_sessions(_renamed(file, runs), progress=progress)
 
 
 def _renamed(file: BinaryIO, runs: Sequence[frozenset[str]]) -> Iterator[tuple[Kind, Entry]]:

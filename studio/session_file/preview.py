@@ -13,7 +13,7 @@ from conductor.values.output import Output
 from conductor.workflow.file import FORMAT as PLAN_FORMAT
 from conductor.workflow.file import MAX_BYTES as MAX_PLAN_BYTES
 from conductor.workflow.file import read_plan
-from storage.copies.session_copy import FreeTitles
+from storage.copies.free_titles import FreeTitles
 from storage.session_entries import RevisionEntry, RunEntry, SessionEntry
 from studio.session_file.consistency import Consistency
 from studio.session_file.format import FORMAT

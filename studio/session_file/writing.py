@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from hashlib import blake2b
 from typing import Any
 
-from conductor.errors import FormatError
+from pydantic_core import from_json as parsed
+from pydantic_core import to_json as to_text
+
+from conductor.errors import FormatError, StorageError
 from conductor.text.control_characters import escaped
 from storage.database.encoding import to_json
 from storage.session_entries import ENTRIES, Entry, Kind
@@ -17,8 +19,11 @@ from storage.store.session_store import SessionStore
 from studio.session_file.format import FORMAT, LONG, MAX_ENTRIES, MAX_SESSIONS, REFERENCE, VERSION
 
 
-def write_sessions(store: SessionStore, sessions: Sequence[str]) -> Iterator[bytes]:
+def write_sessions(
+    store: SessionStore, sessions: Sequence[str], *, progress: Callable[[int], None] | None = None
+) -> Iterator[bytes]:
     """The lines of one file with these sessions, in that order; each session is of one state of the store.
+    `progress` is called with how many are written.
 
     While it is consumed, raises `StorageError` for an unknown session, and `FormatError` where the file could
     not be imported again.
@@ -29,12 +34,17 @@ def write_sessions(store: SessionStore, sessions: Sequence[str]) -> Iterator[byt
         )
     lines = 2
     yield _line({"format": FORMAT, "version": VERSION, "sessions": len(sessions)})
-    for session in sessions:
+    for number, session in enumerate(sessions, 1):
         # Closed also where the consumer stops: they hold a transaction open.
-        with closing(store.files.entries(session)) as entries:
-            for line in _session(entries):
-                yield line
-                lines += 1
+        try:
+            with closing(store.files.entries(session)) as entries:
+                for line in _session(entries):
+                    yield line
+                    lines += 1
+        except StorageError as error:
+            raise StorageError(f"Session {session!r}: {error}") from error
+        if progress is not None:
+            progress(number)
     yield _line({"end": {"lines": lines}})
 
 
@@ -53,27 +63,25 @@ def _session(entries: Iterator[tuple[Kind, Entry]]) -> Iterator[bytes]:
             # Texts are counted from the session's own line on, so that line refers to none.
             yield escaped(f'{{"{kind}":{text}}}\n').encode()
             continue
-        texts: dict[str, str] = {}
-        value = _without_texts(json.loads(text), texts)
-        for id, long in texts.items():
+        value = parsed(text)
+        for id, long in _taken_out(value):
             if id not in written:
                 written.add(id)
                 yield _line({"text": {"id": id, "text": long}})
         yield _line({kind: value})
 
 
-def _without_texts(value: Any, texts: dict[str, str]) -> Any:
-    """The value with references in the place of long texts, which are added to `texts`."""
-    if isinstance(value, dict):
-        return {name: _without_texts(part, texts) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_without_texts(part, texts) for part in value]
-    if isinstance(value, str) and len(value) >= LONG:
-        id = blake2b(value.encode(), digest_size=12).hexdigest()
-        texts[id] = value
-        return {REFERENCE: id}
-    return value
+def _taken_out(value: Any) -> Iterator[tuple[str, str]]:
+    """Put references in the place of the value's long texts; the texts, by their ids."""
+    for place, part in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(part, str):
+            if len(part) >= LONG:
+                id = blake2b(part.encode(), digest_size=12).hexdigest()
+                value[place] = {REFERENCE: id}
+                yield id, part
+        elif isinstance(part, dict | list):
+            yield from _taken_out(part)
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return escaped(f"{json.dumps(value, ensure_ascii=False, separators=(',', ':'))}\n").encode()
+    return escaped(f"{to_text(value).decode()}\n").encode()

@@ -155,7 +155,7 @@ class Books:
         (imported,) = import_sessions(self.store, file)
         head = self.store.revisions.head(session)
         fork = None if head is None else self.store.sessions.fork(session, head.id)
-        return imported.id, None if fork is None else fork.id
+        return imported, None if fork is None else fork.id
 
     # -- by the API ----------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ def work(say: Say, url: str, file: str) -> None:
     store = SessionStore.open(url)
     with Path(file).open("rb") as content:
         while True:
-            say(imported=[session.id for session in import_sessions(store, content)])
+            say(imported=[*import_sessions(store, content)])
 
 
 @dataclass

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Table, Text, insert, select, type_coerce
+from sqlalchemy.event import listen
 
 from conductor.errors import StorageError
 from conductor.runs.events import StepKept, StepReused
@@ -23,7 +24,7 @@ from storage.database.database import Database
 from storage.database.schema import EVENTS, METADATA, OUTPUTS, SESSIONS
 from storage.fragments.writing import LEAST, LEAST_BEGINNING
 from storage.records import SessionFilter
-from storage.store.housekeeping import return_space
+from storage.store.housekeeping import rewrite
 from tests.support.cases.property_cases import cases
 from tests.support.stores.session_files import exported, imported
 from tests.support.stores.session_history import Act, acts, lived
@@ -263,13 +264,14 @@ def test_what_a_damaged_event_names_is_kept(store: SessionStore, session: str, u
 # -- cleaning up -----------------------------------------------------------------------------------
 
 
-def test_nothing_is_cleaned_up_while_anything_runs(store: SessionStore, url: str) -> None:
+def test_the_file_is_not_rewritten_while_anything_runs(store: SessionStore, url: str) -> None:
     deleted, running = store.sessions.create("deleted").id, store.sessions.create("running").id
     store.sessions.delete(deleted)
     begin(store, running, "n1")
     with pytest.raises(StorageError, match=f"The session '{running}' is running, so the store cannot be"):
-        store.housekeeping.clean_up(older_than=0)
+        store.housekeeping.clean_up(older_than=0, compact=True)
     assert store.sessions.find(deleted).deleted_at is not None
+    assert list(store.housekeeping.clean_up(older_than=0).sessions) == [deleted]
 
 
 def test_a_file_gives_its_room_back(store: SessionStore, file: Path) -> None:
@@ -322,9 +324,44 @@ def test_a_file_that_another_program_holds_stays_as_it_is(
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="is locked by another program"):
-            return_space(store._transactions.database)
-    return_space(store._transactions.database)
+            rewrite(store._transactions.database)
+    rewrite(store._transactions.database)
     assert store.sessions.count() == 1
+
+
+def test_a_file_of_an_earlier_version_gives_its_room_back_where_it_is_rewritten(
+    store: SessionStore, file: Path
+) -> None:
+    store.close()
+    with closing(sqlite3.connect(file, isolation_level=None)) as own:
+        own.execute("PRAGMA auto_vacuum=NONE")
+        own.execute("VACUUM")
+    with SessionStore.open(f"sqlite:///{file}") as again:
+        session = again.sessions.create("x" * 500_000).id
+        again.sessions.delete(session)
+        done = again.housekeeping.clean_up(older_than=-1)
+        assert list(done.sessions) == [session]
+        assert done.freed <= 0
+        assert done.unused > 500_000
+        done = again.housekeeping.clean_up(older_than=None, compact=True)
+        assert (done.unused, done.freed > 500_000) == (0, True)
+        again.sessions.delete(again.sessions.create("x" * 500_000).id)
+        assert again.housekeeping.clean_up(older_than=-1).freed >= 0
+        assert again.housekeeping.room().freeable == 0
+
+
+def test_a_session_is_removed_and_its_room_given_back_in_many_transactions(
+    store: SessionStore, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = all_rows(url)
+    gone = lived(store, EVERYTHING, query="goes")
+    store.sessions.delete(gone)
+    monkeypatch.setattr("storage.database.time_slice.SECONDS", 0.0)
+    commits: list[object] = []
+    listen(store._transactions.database.writer, "commit", commits.append)
+    assert list(store.housekeeping.clean_up(older_than=0).sessions) == [gone]
+    assert len(commits) > 10
+    assert all_rows(url) == before
 
 
 def test_a_server_is_vacuumed_too(store: SessionStore) -> None:

@@ -71,16 +71,15 @@ def _draw(bench: Workbench) -> None:
         with listing:
             _draw_titles(going.values())
         st.caption(
-            "This also removes outputs that no run uses; everything else stays. Until it is done, "
-            "nothing can run, and saving waits."
+            "This also removes outputs that no run uses; everything else stays. What runs goes on meanwhile."
         )
         with st.container(horizontal=True):
-            label = f"Remove {quantity(len(going), 'session')} for good" if going else "Compact the database"
+            label = f"Remove {quantity(len(going), 'session')} for good" if going else "Free unused room"
             icon = ":material/delete_forever:" if going else ":material/mop:"
             pressed = st.button(label, key="clean-up-now", type="primary", icon=icon)
             st.button("Cancel", key="clean-up-cancel", on_click=_close)
         if pressed:
-            with st.spinner("Removing deleted sessions, then compacting the database"):
+            with st.spinner("Removing deleted sessions, then giving their room back"):
                 _note(bench.store.housekeeping.clean_up(older_than=older_than))
             st.rerun()
 

@@ -157,7 +157,7 @@ def _import(bench: Workbench, tab: TabState, file: BytesIO, preview: ImportPrevi
         return
     try:
         if preview.plan is not None:
-            sessions: Sequence[Session] = (bench.editing.import_plan(file.getvalue()),)
+            sessions: Sequence[str] = (bench.editing.import_plan(file.getvalue()).id,)
         else:
             sessions = sessions_of(bench.store, file)
     except ConductorError as error:
@@ -165,8 +165,8 @@ def _import(bench: Workbench, tab: TabState, file: BytesIO, preview: ImportPrevi
         return
     _close()
     if len(sessions) == 1:
-        st.session_state["imported"] = sessions[0].id
-        tab.open(sessions[0].id)
+        st.session_state["imported"] = sessions[0]
+        tab.open(sessions[0])
     else:
         text = f"Imported {quantity(len(sessions), 'session')}; they are first in the list."
         tab.notify("info", text, place="sessions")

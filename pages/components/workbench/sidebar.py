@@ -80,8 +80,8 @@ def _importer(bench: Workbench, tab: TabState) -> None:
 def _imported(bench: Workbench, tab: TabState, file: BytesIO) -> Session:
     """The first session of the file, or a new one with its workflow."""
     if holds_sessions(file):
-        for session in import_sessions(bench.store, file):
-            return session
+        for imported in import_sessions(bench.store, file):
+            return bench.store.sessions.find(imported)
         raise FormatError("The file has no session. Choose another one.")
     settings = chosen_settings(bench, tab)
     session = bench.editing.import_plan(file.getvalue(), fallback=st.session_state.get("import-query"))

@@ -137,22 +137,30 @@ _days = count("Deleted more days ago than these; 0: all that are deleted.", "DAY
     "they stay until they are removed with --older-than. The app applies it once a day when it starts."
 )
 def vacuum(
+    ctx: typer.Context,
     older_than: Annotated[int | None, _days] = None,
     dry_run: Annotated[bool, flag("--dry-run", "Print what would be removed, and do nothing.")] = False,
+    compact: Annotated[bool, flag("--compact", "Rewrite a SQLite file; no one writes meanwhile.")] = False,
     *,
     options: Stored,
 ) -> int:
     """Remove for good the sessions that were deleted long ago, and free their space.
 
     Removes the sessions that were deleted longer ago than the retention, and the outputs that no run refers
-    to; then compacts the database. Refused while anything runs.
+    to, and gives their room back, a little at a time: what runs goes on. With --compact it is refused while
+    anything runs.
     """
+    if dry_run and compact:
+        ctx.fail("--dry-run does nothing; leave out --compact")
     days = retention_days() if older_than is None else older_than
     seconds = None if days is None else days * DAY
     with stored(options) as store:
-        if not dry_run:
-            print_remark("cleaning up; writes of other programs wait meanwhile.")
-        done = (store.housekeeping.cleaning if dry_run else store.housekeeping.clean_up)(older_than=seconds)
+        if compact:
+            print_remark("compacting; writes of other programs wait meanwhile.")
+        if dry_run:
+            done = store.housekeeping.cleaning(older_than=seconds)
+        else:
+            done = store.housekeeping.clean_up(older_than=seconds, compact=compact)
     # `retention_days` is null where no deleted session goes; in a dry run `bytes_after` is null, and
     # `bytes_freed` an estimate.
     shape = {
@@ -164,6 +172,7 @@ def vacuum(
         "bytes_before": done.bytes_before,
         "bytes_after": done.bytes_after,
         "bytes_freed": done.freed,
+        "bytes_unused": done.unused,
     }
     return options.show(shape, *_cleaning_lines(done, dry_run=dry_run))
 
@@ -184,3 +193,5 @@ def _cleaning_lines(done: Cleaning, *, dry_run: bool) -> Iterator[str]:
         yield f"The store takes {size(done.bytes_before)}; {freed}."
     else:
         yield f"The store took {size(done.bytes_before)} and takes {size(done.bytes_after)} now."
+        if done.unused:
+            yield f"{size(done.unused)} of it are free for new sessions; --compact gives them back."

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from contextlib import closing
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -14,11 +12,12 @@ from typer import Argument
 
 from conductor.errors import StorageError
 from conductor.files.named_file import STDIN, open_seekable
-from conductor.text.formatting import quantity, size
-from storage import Revision, Session, SessionStore
+from conductor.text.formatting import LISTED, quantity, size
+from storage import Revision, SessionStore
 from storage.database.unreadable_rows import readable
 from studio.cli.opening import SESSION, SessionId, changed_line, name_session, opened, session_of, stored
 from studio.cli.options import Configured, Force, Stored, count, flag, option
+from studio.cli.output.session_progress import session_progress
 from studio.cli.output.terminal import moment, one_line, print_remark, print_shown, written_to
 
 if TYPE_CHECKING:
@@ -49,26 +48,44 @@ def export(
 
     with stored(options) as store:
         named = dict.fromkeys(session_of(store, prefix) for prefix in ids or ())
-        targets = store.sessions.ids() if every else tuple(named)
-        whole = (readable if every else map)(partial(_whole, store), targets)
-        chosen = list(whole)
-        with written_to(None if output == STDIN else Path(output), force=force) as out:
-            length = sum(out.buffer.write(line) for line in write_sessions(store, chosen))
+        targets: Sequence[str] = store.sessions.ids() if every else tuple(named)
+        chosen = targets
+        with (
+            written_to(None if output == STDIN else Path(output), force=force) as out,
+            session_progress("exporting", len(targets), bar=output != STDIN) as progress,
+        ):
+            # What is written to stdout or a pipe cannot be taken back.
+            replaceable = output != STDIN and out.buffer.seekable()
+            if not replaceable:
+                chosen = _whole(store, targets, every=every)
+            try:
+                length = sum(map(out.buffer.write, write_sessions(store, chosen, progress=progress)))
+            except StorageError:
+                if not (every and replaceable):
+                    raise
+                chosen = _whole(store, targets, every=True)
+                out.buffer.seek(0)
+                out.buffer.truncate()
+                length = sum(map(out.buffer.write, write_sessions(store, chosen, progress=progress)))
     if options.json:
-        options.show({"sessions": chosen, "file": output, "bytes": length})
+        options.show({"sessions": [*chosen], "file": output, "bytes": length})
     elif output != STDIN:
         print_remark(f"{quantity(len(chosen), 'session')} written to {output}, {size(length)}.")
     return int(len(chosen) < len(targets))
 
 
-def _whole(store: SessionStore, session: str) -> str:
-    """The session, if all of it can be read. Raises `StorageError` that names it if not."""
-    try:
-        with closing(store.files.entries(session)) as entries:
-            deque(entries, maxlen=0)
-    except StorageError as error:
-        raise StorageError(f"Session {session!r}: {error}") from error
-    return session
+def _whole(store: SessionStore, sessions: Sequence[str], *, every: bool) -> Sequence[str]:
+    """Those of the sessions that can be read; of `every` session the others are left out and named, else the
+    first raises `StorageError`.
+    """
+
+    def read(session: str) -> str:
+        from studio.session_file import write_sessions  # noqa: PLC0415 - for these commands only
+
+        deque(write_sessions(store, [session]), maxlen=0)
+        return session
+
+    return tuple((readable if every else map)(read, sessions))
 
 
 # -- import ----------------------------------------------------------------------------------------
@@ -92,33 +109,46 @@ def import_file(
         )
         if not options.json:
             print_shown(*_preview_lines(preview))
-        sessions: tuple[Session, ...] = ()
+        imported: Sequence[str] = ()
         if not dry_run:
-            sessions = _imported(bench, content, preview)
-    if options.json or sessions:
+            imported = _imported(bench, content, preview)
+        listed = [bench.store.sessions.find(session) for session in imported[:LISTED]]
+    lines = [changed_line("imported", session) for session in listed]
+    if len(imported) > LISTED:
+        lines = [f"imported {quantity(len(imported), 'session')}"]
+    if options.json or imported:
         shape = {**preview.model_dump(mode="json"), "unknown_workers": preview.unknown_workers}
-        shape |= {"dry_run": dry_run, "imported": [session.id for session in sessions]}
-        options.show(shape, *(changed_line("imported", session) for session in sessions))
-    if sessions and not options.json:
-        name_session(sessions[0], options)
+        options.show({**shape, "dry_run": dry_run, "imported": [*imported]}, *lines)
+    if listed and not options.json:
+        name_session(listed[0], options)
     return 0
 
 
-def _imported(bench: Workbench, file: BinaryIO, preview: ImportPreview) -> tuple[Session, ...]:
+def _imported(bench: Workbench, file: BinaryIO, preview: ImportPreview) -> Sequence[str]:
     if preview.plan is None:
         from studio.session_file import import_sessions  # noqa: PLC0415 - for these commands only
 
-        return import_sessions(bench.store, file)
+        with session_progress("importing", len(preview.sessions)) as progress:
+            return import_sessions(bench.store, file, progress=progress)
     file.seek(0)
-    return (bench.editing.import_plan(file.read()),)
+    return (bench.editing.import_plan(file.read()).id,)
 
 
 def _preview_lines(preview: ImportPreview) -> Iterator[str]:
     if preview.plan is not None:
         query = one_line(preview.plan.query or "no query", 90)
         yield f"a workflow of {quantity(preview.plan.steps, 'step')}: {query}"
-    for session in preview.sessions:
-        yield from _session_lines(session)
+    if len(preview.sessions) > LISTED:
+        revisions = sum(session.revisions for session in preview.sessions)
+        runs = sum(session.runs for session in preview.sessions)
+        renamed = sum(session.called != session.title for session in preview.sessions)
+        yield f"{quantity(len(preview.sessions), 'session')} of {size(preview.size)}"
+        yield f"  {quantity(revisions, 'revision')}, {quantity(runs, 'run')}"
+        if renamed:
+            yield f"  {quantity(renamed, 'title')} taken: a number goes behind each"
+    else:
+        for session in preview.sessions:
+            yield from _session_lines(session)
     if preview.unknown_workers:
         names = ", ".join(one_line(name, 40) for name in preview.unknown_workers)
         advice = "give their steps to others before you run them"

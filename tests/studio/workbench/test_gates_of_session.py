@@ -105,8 +105,8 @@ def test_a_session_that_waits_is_copied_as_it_is(url: str) -> None:
         assert bench.required_head(fork).workflow == GATED
         file = BytesIO(b"".join(write_sessions(bench.store, [session, stopped])))
         copies = import_sessions(bench.store, file)
-        assert [state_of(bench, each.id)[1] for each in copies] == ["paused", "cancelled"]
-        assert bench.running.next_scope(copies[0].id).passes == (1,)
+        assert [state_of(bench, each)[1] for each in copies] == ["paused", "cancelled"]
+        assert bench.running.next_scope(copies[0]).passes == (1,)
 
 
 def test_experiments_and_races_wait_at_no_gate(url: str) -> None:

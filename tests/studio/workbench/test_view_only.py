@@ -90,7 +90,7 @@ class Stage:
             "record": self.bench.store.experiments.find(self.tried), "states": {},
             "older_than": 0.0, "task": "tidy", "every": 0.0, "owner": "1-ab",
             "head": self.head, "is_own": bool, "since": 0.0, "by": UNKNOWN_ASKER, "charges": [],
-            "evaluation": "1", "plans": [plan and plan.id],
+            "evaluation": "1", "plans": [plan and plan.id], "entries": [],
         }  # fmt: skip
         contender = Contender(self.session, STEPS, "As edited", self.head.id)
         values |= {"left": contender, "right": contender, "contenders": [contender]}

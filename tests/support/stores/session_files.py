@@ -19,7 +19,7 @@ def exported(store: SessionStore, *sessions: str) -> bytes:
 def imported(store: SessionStore, file: bytes) -> Session:
     """The session of a file of one, imported."""
     (session,) = import_sessions(store, BytesIO(file))
-    return session
+    return store.sessions.find(session)
 
 
 def previewed(file: bytes, *, workers: Sequence[str] = (), **options: Any) -> ImportPreview:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from conductor.runs.events import RunFinished, StepFinished
+from conductor.text.formatting import size
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.values.output import Output
@@ -419,6 +420,26 @@ def test_several_sessions_go_into_one_file(line: Line, store: SessionStore, sess
     assert store.sessions.count() == 4
 
 
+def test_many_sessions_come_in_without_a_line_for_each(
+    line: Line, store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studio.cli.output.session_progress.EVERY", 0.0)
+    for number in range(9):
+        store.sessions.create(f"Hill {number}")
+    exported = line("sessions", "export", "--all", "--output", "all.json")
+    assert re.search(r"conductor: exporting: 4 of 9 sessions, [\d,]+ a second\n", exported.err)
+    result = line("sessions", "import", "all.json")
+    assert result.out.splitlines() == [
+        f"9 sessions of {size(Path('all.json').stat().st_size)}",
+        "  0 revisions, 0 runs",
+        "  9 titles taken: a number goes behind each",
+        "imported 9 sessions",
+    ]
+    assert re.search(r"conductor: importing: 9 of 9 sessions, [\d,]+ a second\n", result.err)
+    assert line("sessions", "import", "all.json", "--quiet").err == ""
+    assert store.sessions.count() == 27
+
+
 def test_a_session_that_cannot_be_read_is_left_out_of_the_file_of_all_and_named(
     line: Line, store: SessionStore, session: str
 ) -> None:
@@ -430,6 +451,8 @@ def test_a_session_that_cannot_be_read_is_left_out_of_the_file_of_all_and_named(
     assert session in left.err
     assert "1 session written" in left.err
     assert other in Path("all.json").read_text(encoding="utf-8")
+    assert line("sessions", "import", "all.json", "--dry-run").out.startswith("Hills")
+    assert line("sessions", "export", "--all").out == Path("all.json").read_text(encoding="utf-8")
     refused = line("sessions", "export", session, "--output", "one.json")
     assert refused.code == 1
     assert session in refused.err
@@ -519,10 +542,12 @@ def test_the_setting_decides_what_is_old(
     assert "CONDUCTOR_RETENTION_DAYS is 'soon', which is not a number of days" in refused.err
 
 
-def test_nothing_is_removed_while_something_runs(line: Line, store: SessionStore, session: str) -> None:
+def test_the_file_is_not_rewritten_while_something_runs(
+    line: Line, store: SessionStore, session: str
+) -> None:
     head = store.revisions.head(session)
     store.runs.start(run="n1", session=session, revision=head.id)
-    result = line("sessions", "vacuum")
+    result = line("sessions", "vacuum", "--compact")
     assert result.code == 1
     assert f"conductor: The session {session!r} is running, so the store cannot be cleaned up" in result.err
 
