@@ -26,10 +26,11 @@ from prometheus_client.parser import text_string_to_metric_families as families
 from conductor.errors import ClusterError
 from conductor.workers.pool.pool import configured_pool
 from storage import SessionStore
+from studio.cluster.application import Scaling
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
-from studio.cluster.serving import Deployment, Scaling
-from tests.integration.ray.local_cluster import KEY, POOL, LocalCluster, free_port
+from studio.cluster.serving import Deployment
+from tests.integration.ray.local_cluster import COMMAND, KEY, POOL, LocalCluster, free_port
 from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
 from tests.support.endpoints.fake_openai.faults import Script, Wait
 from tests.support.endpoints.fake_openai.log import Entry
@@ -95,8 +96,9 @@ class Api:
         return OpenAI(base_url=self.url, api_key=self.token, max_retries=0, timeout=SECONDS)
 
     def deploy(self, scaling: Scaling, brief: Brief | None = None) -> None:
-        environment = {"CONDUCTOR_DATABASE_URL": self.database, "CONDUCTOR_POOL": self.brief.pool}
-        self.deployment.deploy(brief or self.brief, scaling, hosts=frozenset(), environment=environment)
+        brief = brief or self.brief
+        environment = {"CONDUCTOR_DATABASE_URL": self.database, "CONDUCTOR_POOL": brief.pool}
+        self.deployment.deploy(brief, scaling, hosts=frozenset(), environment=environment)
 
     def replicas(self) -> dict[str, int]:
         """How many there are in each state."""
@@ -338,9 +340,13 @@ def test_replicas_come_with_the_streams_and_go_without_breaking_one(api: Api) ->
     until(lambda: api.replicas() == {"RUNNING": 1}, SECONDS)
 
 
-def test_a_replica_that_cannot_be_used_is_refused_and_those_that_answer_stay(api: Api) -> None:
-    with pytest.raises(ClusterError, match=r"On the machine .* this program has version .*, not 0\.0\.0"):
-        api.deploy(Scaling(1, 1, 50), replace(api.brief, version="0.0.0"))
+def test_a_replica_that_cannot_be_used_is_refused_and_those_that_answer_stay(
+    api: Api, tmp_path: Path
+) -> None:
+    file = tmp_path / "pool.toml"
+    file.write_text(POOL.format(url=api.served.base_url).replace("CONDUCTOR_KEY", "ABSENT_API_KEY"), "utf-8")
+    with pytest.raises(ClusterError, match=r"On the machine .*model: .*ABSENT_API_KEY"):
+        api.deploy(Scaling(1, 1, 50), replace(api.brief, pool=str(file)))
     assert api.deployment.take_down() is False
     assert whole(api.stream(1).result())
 
@@ -357,7 +363,7 @@ def test_the_command_takes_the_place_of_a_deployment_and_ends_its_own(api: Api, 
     place = ["--ray", api.cluster.address, "--port", str(api.port), "--replicas", "1"]
     options = ["--pool", api.brief.pool, "--database", api.database, "--json"]
     command = [sys.executable, "-m", "conductor", "serve", *place, *options]
-    with child(command, stdout=subprocess.PIPE, cwd=tmp_path, env=os.environ) as process:
+    with child(command, stdout=subprocess.PIPE, cwd=tmp_path, env=os.environ | COMMAND) as process:
         try:
             assert process.stdout is not None
             assert json.loads(process.stdout.readline())["url"] == api.url
