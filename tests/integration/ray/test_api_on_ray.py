@@ -20,6 +20,7 @@ from typing import Any
 
 import httpx
 import pytest
+import ray
 from openai import AuthenticationError, OpenAI
 from prometheus_client.parser import text_string_to_metric_families as families
 
@@ -310,6 +311,27 @@ def test_a_node_that_is_killed_breaks_the_streams_of_its_replica_alone_whose_run
     until(lambda: all(_read(api, id) == "completed" for id in lost), SECONDS)
     assert set(calls("First").values()) == {1}
     assert Counter(calls("Second").values()) == {1: count - len(lost), 2: len(lost)}
+
+
+def test_a_replica_that_is_killed_before_its_answer_begins_is_an_error_that_clients_do_not_repeat(
+    api: Api,
+) -> None:
+    until(lambda: api.replicas() == {"RUNNING": 2}, SECONDS)
+    api.upstream.log.clear()
+    api.upstream.free.clear()
+    body = {"model": "worker:model", "messages": MESSAGES}
+    asking = [api.threads.submit(api.post, "/chat/completions", **body) for _ in range(4)]
+    until(lambda: len(api.upstream.log.entries) == 4, SECONDS)
+    for name in ray.util.list_named_actors(all_namespaces=True):
+        if name["name"].startswith("SERVE_REPLICA::"):
+            ray.kill(ray.get_actor(**name))
+    for each in asking:
+        answer = each.result()
+        assert (answer.status_code, answer.headers["x-should-retry"]) == (502, "false")
+        assert answer.json()["error"]["code"] == "run_interrupted"
+    api.upstream.free.set()
+    until(lambda: api.replicas() == {"RUNNING": 2}, SECONDS)
+    assert whole(api.stream(1).result())
 
 
 def test_replicas_come_with_the_streams_and_go_without_breaking_one(api: Api) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from conductor.errors import ClusterError
 from conductor.workers.pool.pool import orchard_pool
 from studio.cluster.api_replica import ApiReplica, ApiSettings, Shielded
 from studio.cluster.brief import Brief
-from studio.cluster.proxy import OwnRequestId
+from studio.cluster.proxy import OwnErrors, OwnRequestId
 
 HTTP: Scope = {"type": "http", "method": "POST", "path": "/"}
 BRIEF = Brief.of(orchard_pool(), Path("orchard"))
@@ -99,3 +100,46 @@ async def test_an_answer_has_one_id_the_api_s_where_it_has_one(
 
     await OwnRequestId(app)(HTTP, nothing_more, send)
     assert sent[0]["headers"] == expected
+
+
+def plain(status: int, text: bytes) -> list[Message]:
+    """What a proxy answers itself."""
+    headers = [[b"content-type", b"text/plain; charset=utf-8"]]
+    start = {"type": "http.response.start", "status": status, "headers": headers}
+    return [start, {"type": "http.response.body", "body": text}]
+
+
+@pytest.mark.parametrize(
+    ("path", "messages", "status", "code", "may_be_repeated"),
+    [
+        # A replica that was lost before its headers.
+        ("/v1/chat/completions", [], 502, "run_interrupted", False),
+        ("/v1/models", plain(503, b"Deployment api is unavailable."), 503, "no_replica", True),
+        ("/v1/models", plain(404, b"Path '/v1/models' not found."), 503, "no_replica", True),
+        ("/readyz", plain(503, b"unavailable"), 503, None, True),
+        ("/v1/models", plain(200, b"fine"), 200, None, True),
+    ],
+)
+async def test_a_proxy_without_a_replica_that_answers_has_an_error_in_openai_s_shape(
+    path: str, messages: list[Message], status: int, code: str | None, may_be_repeated: bool
+) -> None:
+    sent: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        for message in messages:
+            await send(message)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope: Scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+    await OwnErrors(app)(scope, nothing_more, send)
+    if code is None:
+        assert sent == messages
+        return
+    start, body = sent
+    assert start["status"] == status
+    assert ((b"x-should-retry", b"false") not in start["headers"]) is may_be_repeated
+    error = json.loads(body["body"])["error"]
+    assert error["code"] == code
+    assert error.keys() == {"message", "type", "param", "code"}
