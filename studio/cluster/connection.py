@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from textwrap import shorten
 from threading import Thread
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import conductor
@@ -38,12 +39,6 @@ _OWN_TERMS = {
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
 """Environment variables that Ray reads where it is loaded."""
-
-_CODE = {
-    "py_modules": [package.__path__[0] for package in (conductor, storage, studio)],
-    "excludes": ["__pycache__"],
-}
-"""What Ray's workers run: the sources of this process, whatever is installed on their machines."""
 
 _RAY_MISSING = f"Ray is not installed; it comes with: {install_command('ray')}."
 
@@ -98,7 +93,7 @@ def connected(address: str) -> Iterator[None]:
 
     def connect() -> None:
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR", runtime_env=_CODE)
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", runtime_env=_sources())
         except Exception as error:  # noqa: BLE001 - Ray raises of every kind; it is raised below
             failed.append(error)
 
@@ -149,6 +144,14 @@ class HeadWatch:
     def answered(self) -> bool:
         """Whether it answered when it was last asked."""
         return self._silent_since is None
+
+
+def _sources() -> dict[str, Any]:
+    """What Ray's workers run: the sources of this process, whatever is installed on their machines. Ray puts
+    addresses on that one cluster in the place of the folders.
+    """
+    folders = [package.__path__[0] for package in (conductor, storage, studio)]
+    return {"py_modules": folders, "excludes": ["__pycache__"]}
 
 
 def last_line(message: str) -> str:
