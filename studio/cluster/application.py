@@ -76,6 +76,8 @@ def application(brief: Brief, settings: ApiSettings, scaling: Scaling) -> Any:
 
 
 def configured(_: Mapping[str, str]) -> Any:
-    """The application by the environment of the machine that Serve builds it on. Raises `PoolError`."""
+    """The application by the environment of the machine that Serve builds it on, whose file for it has no
+    `args`. Raises `PoolError`.
+    """
     settings = ApiSettings(token_hex(8), configured_hosts(), {})
     return application(Brief.of(configured_pool(), None), settings, Scaling(1, 8, 50))

@@ -53,7 +53,8 @@ class Deployment:
         except Exception as error:
             self._end_serve()
             raise ClusterError(
-                f"Ray Serve cannot listen at {host}, port {port}, on each machine: {last_line(str(error))}"
+                f"Ray Serve cannot start and listen at {host}, port {port}, on each machine: "
+                f"{last_line(str(error))}"
             ) from error
         if (address := _addresses()) not in (None, (host, port)):
             raise ClusterError(
