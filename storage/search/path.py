@@ -206,9 +206,9 @@ def _along_texts(
 def _way_to(connection: Connection, term: Term) -> Term:
     """What to look up in the index for a term: itself, or what more texts have where these come sooner.
 
-    SQLite has the texts with a whole word in order, and those with a beginning of so many letters. It collects
-    all with another beginning: so that is looked up by a shorter one, or by the whole words before it, if many
-    of those texts have the term; else few have it.
+    SQLite has the texts with a whole word in order, and those with a beginning of so many letters. All with
+    another beginning it collects: so that is looked up by a shorter one, or by the whole words before it, if
+    many of those texts have the term; else few have it.
     """
     *whole, last = term.words
     if connection.dialect.name != "sqlite" or not term.begins or (not whole and len(last) in _IN_ORDER):

@@ -37,7 +37,7 @@ class Answerer:
 
     def begin(self) -> str | None:
         """See `Member.begin`."""
-        refused = self._brief.other_program() or no_store(self._database)
+        refused = no_store(self._database)
         if self._bench is not None or refused is not None:
             return refused
         try:

@@ -46,7 +46,7 @@ class ApiReplica:
 
     def __init__(self, brief: Brief, settings: ApiSettings) -> None:
         os.environ.update(settings.environment)
-        refused = brief.other_program() or no_store(None)
+        refused = no_store(None)
         if refused is not None:
             raise ClusterError(refused)
         self._settings = settings

@@ -1,6 +1,6 @@
 """What every process on a cluster is sent, and what it compares with its own machine before it begins.
 
-Values without secrets. Knows pools, versions and the name of the machine; knows no Ray.
+Values without secrets. Knows pools and the name of the machine; knows no Ray.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from pathlib import Path
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import Pool, configured_path
 from storage.store import default_url
-from studio.version import own_version
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,6 @@ class Brief:
     """`pool` is a path on each machine, or a built-in one; the workers `usable` must be usable there."""
 
     pool: str
-    version: str
     usable: tuple[str, ...]
 
     @classmethod
@@ -28,12 +26,7 @@ class Brief:
         """For processes that are to have this pool, which was read from that file or the configured one."""
         path = configured_path(file)
         label = "built-in" if path is None else str(from_any_folder(path))
-        return cls(label, own_version(), tuple(name for name in pool.names if name not in pool.unusable))
-
-    def other_program(self) -> str | None:
-        """Why the program here cannot stand in for the one that sent this, or None."""
-        here, sender = own_version(), self.version
-        return None if here == sender else on_this_machine(f"this program has version {here}, not {sender}.")
+        return cls(label, tuple(name for name in pool.names if name not in pool.unusable))
 
     def unusable_in(self, pool: Pool) -> str | None:
         """Why one of the workers cannot be called with the settings here, or None."""

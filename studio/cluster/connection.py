@@ -9,14 +9,19 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, suppress
 from importlib.util import find_spec
+from tempfile import TemporaryDirectory
+from textwrap import shorten
 from threading import Thread
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import conductor
+import storage
+import studio
 from conductor.errors import ClusterError
 from conductor.extras import install_command
-from conductor.studio_path import find_studio, installed_studio
 from storage.database.database import sqlite_file
 
 CONNECT_SECONDS = 30.0
@@ -34,10 +39,6 @@ _OWN_TERMS = {
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
 """Environment variables that Ray reads where it is loaded."""
-
-_HOOK = f"{find_studio.__module__}.{find_studio.__name__}"
-_WORKERS = None if installed_studio() is None else {"worker_process_setup_hook": _HOOK}
-"""What Ray's workers, which the command does not start, do first where a wheel was installed."""
 
 _RAY_MISSING = f"Ray is not installed; it comes with: {install_command('ray')}."
 
@@ -92,20 +93,23 @@ def connected(address: str) -> Iterator[None]:
 
     def connect() -> None:
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR", runtime_env=_WORKERS)
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", runtime_env=_sources())
         except Exception as error:  # noqa: BLE001 - Ray raises of every kind; it is raised below
             failed.append(error)
 
     thread = Thread(target=connect, name="ray-connection", daemon=True)
-    thread.start()
-    thread.join(CONNECT_SECONDS)
+    # Ray has its workers look for modules in this process's folder first: in none that a machine may have.
+    with TemporaryDirectory() as empty, chdir(empty):
+        thread.start()
+        thread.join(CONNECT_SECONDS)
     try:
         if thread.is_alive():
             raise ClusterError(
                 f"What listens at {address} is not the head of a Ray cluster, or does not answer."
             )
         if failed:
-            reason = str(failed[0]).strip().partition("\n")[0]
+            # Of another Python, or another Ray, it has a line for each version.
+            reason = shorten(str(failed[0]), 500)
             raise ClusterError(f"The Ray cluster at {address} does not admit this program: {reason}")
         yield
     finally:
@@ -140,6 +144,19 @@ class HeadWatch:
     def answered(self) -> bool:
         """Whether it answered when it was last asked."""
         return self._silent_since is None
+
+
+def _sources() -> dict[str, Any]:
+    """What Ray's workers run: the sources of this process, whatever is installed on their machines. Ray puts
+    addresses on that one cluster in the place of the folders.
+    """
+    folders = [package.__path__[0] for package in (conductor, storage, studio)]
+    return {"py_modules": folders, "excludes": ["__pycache__"]}
+
+
+def last_line(message: str) -> str:
+    """Of what Ray has of an error: its cause, below where it was raised."""
+    return message.strip().rpartition("\n")[2].strip().rstrip(".")
 
 
 def _knock(host: str, port: int) -> None:

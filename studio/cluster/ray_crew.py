@@ -10,7 +10,7 @@ from math import ceil
 
 from studio.cluster.answerer import Answerer
 from studio.cluster.brief import Brief
-from studio.cluster.shift import Done, Failed, Lost, Shift, places
+from studio.cluster.shift import Done, Failed, Shift, places
 from studio.evaluation.execution.crew import Part, Unit
 
 _Units = tuple[Unit, ...]
@@ -42,8 +42,6 @@ class RayCrew:
                 match event:
                     case Done(answer=part):
                         yield part
-                    case Lost(work=lost):
-                        yield Part(lost=lost)
                     case Failed(reason=reason):
                         yield Part(failure=reason)
                 if not stopped and over():

@@ -67,7 +67,7 @@ class RolloutJudge:
             pool = configured_pool(Path(self._brief.pool))
         except ConductorError as error:
             return on_this_machine(str(error))
-        refused = self._brief.other_program() or self._other_pool(pool) or self._brief.unusable_in(pool)
+        refused = self._other_pool(pool) or self._brief.unusable_in(pool)
         if refused is None:
             settings = self._settings
             self._judge = Judge(

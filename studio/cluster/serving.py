@@ -9,25 +9,19 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
 from conductor.errors import ClusterError
 from conductor.extras import install_command
-from studio.cluster.api_replica import NAME, ApiReplica, ApiSettings
+from studio.cluster.api_replica import NAME, ApiSettings
+from studio.cluster.application import Scaling, application
 from studio.cluster.brief import Brief
-from studio.cluster.connection import GONE, HeadWatch
+from studio.cluster.connection import GONE, HeadWatch, last_line
 from studio.cluster.proxy import CALLBACK
 
 APPLICATION = "conductor"
 """The API's name among the applications that Serve may have on a cluster."""
-
-DRAIN_SECONDS = 3_600.0
-"""How long a replica that is no longer needed may take to end its streams."""
-
-MOST_REQUESTS = 1_000
-"""Requests that a replica has at a time; Serve holds back what is more."""
 
 PLACE_SECONDS = 120.0
 """How long a first replica may take to be there."""
@@ -36,37 +30,6 @@ STOP_SECONDS = 10.0
 """How long the answers of all replicas may take to end where the API is taken down."""
 
 LOOK_SECONDS = 0.5
-
-_CONSTRUCTIONS = 2
-"""How often a replica is tried that cannot be used."""
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """From `fewest` to `most` replicas: as many as keep the requests that each has under way at `requests`.
-
-    More are started after `up_seconds` of need, and one that is not needed ends after `down_seconds`; need is
-    the mean of the last `mean_seconds`.
-    """
-
-    fewest: int
-    most: int
-    requests: int
-    up_seconds: float = 5.0
-    down_seconds: float = 300.0
-    mean_seconds: float = 20.0
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """As Serve has them."""
-        return {
-            "min_replicas": self.fewest,
-            "max_replicas": self.most,
-            "target_ongoing_requests": self.requests,
-            "upscale_delay_s": self.up_seconds,
-            "downscale_delay_s": self.down_seconds,
-            "look_back_period_s": self.mean_seconds,
-        }
 
 
 class Deployment:
@@ -90,7 +53,8 @@ class Deployment:
         except Exception as error:
             self._end_serve()
             raise ClusterError(
-                f"Ray Serve cannot listen at {host}, port {port}, on each machine: {_last_line(str(error))}"
+                f"Ray Serve cannot start and listen at {host}, port {port}, on each machine: "
+                f"{last_line(str(error))}"
             ) from error
         if (address := _addresses()) not in (None, (host, port)):
             raise ClusterError(
@@ -107,20 +71,8 @@ class Deployment:
         Raises `ClusterError` where no replica can be used.
         """
         self._id, serve = token_hex(8), self._serve
-        replica = serve.deployment(
-            name=NAME,
-            autoscaling_config=scaling.options,
-            max_ongoing_requests=MOST_REQUESTS,
-            ray_actor_options={"num_cpus": 1},
-            graceful_shutdown_timeout_s=DRAIN_SECONDS,
-            graceful_shutdown_wait_loop_s=LOOK_SECONDS,
-            max_constructor_retry_count=_CONSTRUCTIONS,
-            # Those that are replaced answer until the new ones do.
-            max_surge_percent=100,
-            logging_config={"enable_access_log": False, "log_level": "WARNING"},
-        )(serve.ingress()(ApiReplica))
         settings = ApiSettings(self._id, hosts, environment)
-        target = serve.RunTarget(replica.bind(brief, settings), name=APPLICATION)
+        target = serve.RunTarget(application(brief, settings, scaling), name=APPLICATION)
         serve.run_many([target], wait_for_applications_running=False)
         self._await_running()
 
@@ -206,8 +158,4 @@ def _refusal(application: Any) -> str:
     """Why a replica was not made, in its own words, from an application's status."""
     message = "\n".join([application.message, *(each.message for each in application.deployments.values())])
     _, named, reason = message.rpartition("ClusterError: ")
-    return reason if named else f"The API could not be deployed: {_last_line(message)}"
-
-
-def _last_line(message: str) -> str:
-    return message.strip().rpartition("\n")[2].strip()
+    return reason if named else f"The API could not be deployed: {last_line(message)}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from conductor.errors import ClusterError
-from studio.cluster.connection import GONE, HeadWatch
+from studio.cluster.connection import GONE, HeadWatch, last_line
 
 LOOK_SECONDS = 0.5
 """How often it is looked whether the work is over."""
@@ -22,6 +22,11 @@ ALONE_SECONDS = 120.0
 
 MOST_LOST = 3
 """A batch whose process was lost so often is not given to another one."""
+
+_NOT_MADE = (
+    "No process of this program can be made on the Ray cluster: {}. Its own code is sent there; each machine "
+    "needs this Python, and the packages that the program requires, in the same versions."
+)
 
 _NOBODY = (
     f"The Ray cluster had no place for a process in {ALONE_SECONDS:.0f} seconds: each takes one CPU. "
@@ -52,13 +57,6 @@ class Done(Generic[W, A]):
 
     work: W
     answer: A
-
-
-@dataclass(frozen=True)
-class Lost(Generic[W]):
-    """Work whose process is gone, and which another one is given."""
-
-    work: W
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ class Shift(Generic[W, A]):
             if isinstance(event, Failed):
                 raise ClusterError(event.reason)
 
-    def work(self, batches: Sequence[W]) -> Iterator[Done[W, A] | Lost[W] | Failed | None]:
+    def work(self, batches: Sequence[W]) -> Iterator[Done[W, A] | Failed | None]:
         """Give out the batches until all are done; what came of each, as it comes, and each `LOOK_SECONDS`
         None.
         """
@@ -144,7 +142,7 @@ class Shift(Generic[W, A]):
         for actor in (*self._idle, *(actor for actor, _ in tuple(self._calls.values()))):
             self._ray.kill(actor)
 
-    def _turns(self, go_on: Callable[[], bool]) -> Iterator[Done[W, A] | Lost[W] | Failed | None]:
+    def _turns(self, go_on: Callable[[], bool]) -> Iterator[Done[W, A] | Failed | None]:
         """What happens meanwhile; None at the end of each turn."""
         self._alone_since = None
         while go_on() and not self._ended:
@@ -177,13 +175,19 @@ class Shift(Generic[W, A]):
         actor = self._actor.remote(*self._inputs)
         self._calls[actor.begin.remote()] = actor, None
 
-    def _come(
-        self, reference: Any, actor: Any, batch: _Batch[W] | None
-    ) -> Iterator[Done[W, A] | Lost[W] | Failed]:
+    def _come(self, reference: Any, actor: Any, batch: _Batch[W] | None) -> Iterator[Done[W, A] | Failed]:
         """Take what an actor answered, or that it is lost, and give out what waits."""
+        errors = self._ray.exceptions
         try:
             answered = self._ray.get(reference)
-        except (self._ray.exceptions.RayActorError, self._ray.exceptions.ObjectLostError):
+        except errors.RuntimeEnvSetupError as error:
+            yield Failed(_NOT_MADE.format(last_line(str(error))))
+            return
+        except (errors.RayActorError, errors.ObjectLostError) as error:
+            if isinstance(error, errors.RayActorError) and error.actor_init_failed:
+                # Another one would fail as this one did.
+                yield Failed(_NOT_MADE.format(last_line(str(error))))
+                return
             # It may only be out of reach: it is not to go on beside the one that takes its place.
             self._ray.kill(actor)
             self._hire()
@@ -206,8 +210,7 @@ class Shift(Generic[W, A]):
             reference = free.answer.remote(batch.work, again=batch.lost > 0)
             self._calls[reference] = free, batch
 
-    def _lost(self, batch: _Batch[W]) -> Iterator[Lost[W] | Failed]:
-        yield Lost(batch.work)
+    def _lost(self, batch: _Batch[W]) -> Iterator[Failed]:
         if batch.lost + 1 == MOST_LOST:
             yield Failed(
                 f"{MOST_LOST} processes of the Ray cluster ended while they worked on "

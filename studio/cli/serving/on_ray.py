@@ -87,9 +87,10 @@ def serve_on_ray(ray_options: OnRay, options: Configured, *, host: str, port: in
     Raises `ServeError`, `PoolError`, `ClusterError`, and `StorageError` where the store cannot be opened.
     """
     from storage import SessionStore, default_url  # noqa: PLC0415
+    from studio.cluster.application import Scaling  # noqa: PLC0415
     from studio.cluster.brief import Brief  # noqa: PLC0415
     from studio.cluster.connection import place  # noqa: PLC0415
-    from studio.cluster.serving import Deployment, Scaling  # noqa: PLC0415
+    from studio.cluster.serving import Deployment  # noqa: PLC0415
 
     assert ray_options.ray is not None, "the caller looks"
     access = configured_access(host)

@@ -26,13 +26,10 @@ class AnsweredCell:
 
 @dataclass(frozen=True)
 class Part:
-    """What came of some units. `failure` is why no more can be answered; `lost` are units whose process is
-    gone, so that only the store knows what it had answered.
-    """
+    """What came of some units. `failure` is why no more can be answered."""
 
     answered: tuple[AnsweredCell, ...] = ()
     failure: str | None = None
-    lost: tuple[Unit, ...] = ()
 
 
 class Crew(Protocol):

@@ -28,7 +28,7 @@ from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.values.total import NOTHING, Total
 from conductor.workers.endpoint.batches.batch_queue import SAMPLE, Batches
-from storage.records import EvaluationRecord
+from storage.records import CellRecord, EvaluationRecord
 from studio.evaluation.execution.crew import AnsweredCell, Crew, Part, Unit
 from studio.evaluation.execution.scoring import Scoring
 from studio.evaluation.given_plans import CellPlans
@@ -200,30 +200,35 @@ class EvaluationRun:
         """Answer and score what is missing of these units; what came of it."""
         self._decides = False
         self._answer_here(units)
-        return Part(tuple(self._answered), self.progress.failure)
+        # A process that was lost may have answered some, which only the store knows.
+        return Part((*_with_verdict(self._cells.values(), units), *self._answered), self.progress.failure)
 
     def _answer_by(self, crew: Crew, units: Sequence[Unit]) -> None:
-        """Count what the crew answers, and what its lost processes had answered."""
-        done = set(self._answers)
-        parts = crew.answer(self._evaluation, units, parallel=self._spec.parallel, over=lambda: self._ended)
+        """Count what the crew answers, at the end by the store: a lost process reports nothing."""
+        done, failures = set(self._answers), list[str]()
+        parts = crew.answer(
+            self._evaluation,
+            units,
+            parallel=self._spec.parallel,
+            over=lambda: self._ended or bool(failures),
+        )
         for part in parts:
-            for each in self._lost_with(part.lost) if part.lost else part.answered:
-                if each.key not in done:
-                    done.add(each.key)
-                    self._scored[each.key] = each.result
-                    self._count(each.key[1], each.result, self._bench.store.sessions.total(each.session))
-                    self._give_up(each.key[1], each.result, each.session)
-                    self._look()
-            if part.failure is not None:
-                self._end(part.failure)
+            self._take(part.answered, done)
+            failures += [] if part.failure is None else [part.failure]
+        stored = _with_verdict(self._store.cells(self._evaluation), units)
+        self._take(stored, done)
+        if failures and len(self._answers | {each.key for each in stored}) < self.progress.cells:
+            self._end(failures[0])
 
-    def _lost_with(self, units: Sequence[Unit]) -> Sequence[AnsweredCell]:
-        """What of these units was answered by a process that is lost."""
-        return [
-            AnsweredCell((each.item, each.planner, each.repeat), each.answered_in, each.result)
-            for each in self._store.cells(self._evaluation)
-            if each.result is not None and each.result.score.is_known and (each.item, each.repeat) in units
-        ]
+    def _take(self, answered: Iterable[AnsweredCell], done: set[tuple[int, str, int]]) -> None:
+        """Count those that are not done yet."""
+        for each in answered:
+            if each.key not in done:
+                done.add(each.key)
+                self._scored[each.key] = each.result
+                self._count(each.key[1], each.result, self._bench.store.sessions.total(each.session))
+                self._give_up(each.key[1], each.result, each.session)
+                self._look()
 
     def _answer_here(self, units: Iterable[Unit]) -> None:
         with ThreadPoolExecutor(self._parallel, thread_name_prefix="evaluation") as threads:
@@ -483,3 +488,13 @@ class EvaluationRun:
         with self._lock:
             if self.progress.failure is None:
                 self.progress = replace(self.progress, failure=reason)
+
+
+def _with_verdict(cells: Iterable[CellRecord], units: Iterable[Unit]) -> list[AnsweredCell]:
+    """Those of these units that have a result with a verdict."""
+    unit_set = set(units)
+    return [
+        AnsweredCell((each.item, each.planner, each.repeat), each.answered_in, each.result)
+        for each in cells
+        if each.result is not None and each.result.score.is_known and (each.item, each.repeat) in unit_set
+    ]

@@ -20,8 +20,6 @@ __all__ = ["database", "postgres"]
 
 collect_ignore_glob = [] if "CONDUCTOR_TEST_RAY" in os.environ else ["test_*.py"]
 
-ROOT = Path(__file__).parents[3]
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Ray puts a machine's own address in place of loopback, so that is reached here, too."""
@@ -39,11 +37,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def machines() -> Iterator[None]:
-    """The environment of all machines."""
+    """The environment of all machines, on which this program is not installed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("CONDUCTOR_KEY", KEY)
-        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.delenv("PYTHONPATH", raising=False)
         # All proxies are on this machine: what the head's port is sent, the head's answers.
         patch.setenv("RAY_SERVE_WORKER_PROXY_HTTP_PORT", str(free_port()))
         patch.setenv("RAY_SERVE_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S", "0.5")

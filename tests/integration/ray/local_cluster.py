@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _ATTENTIVE = {
     "health_check_timeout_ms": 1_000,
     "health_check_failure_threshold": 3,
 }
+COMMAND = {"PYTHONPATH": str(Path(__file__).parents[3])}
+"""What the environment of a command has beside that of the machines, where this program is not installed."""
 
 
 def free_port() -> int:

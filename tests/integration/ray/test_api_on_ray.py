@@ -20,16 +20,18 @@ from typing import Any
 
 import httpx
 import pytest
+import ray
 from openai import AuthenticationError, OpenAI
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from conductor.errors import ClusterError
 from conductor.workers.pool.pool import configured_pool
 from storage import SessionStore
+from studio.cluster.application import Scaling
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
-from studio.cluster.serving import Deployment, Scaling
-from tests.integration.ray.local_cluster import KEY, POOL, LocalCluster, free_port
+from studio.cluster.serving import Deployment
+from tests.integration.ray.local_cluster import COMMAND, KEY, POOL, LocalCluster, free_port
 from tests.support.endpoints.fake_openai import FakeOpenAI, Served, serving
 from tests.support.endpoints.fake_openai.faults import Script, Wait
 from tests.support.endpoints.fake_openai.log import Entry
@@ -95,8 +97,9 @@ class Api:
         return OpenAI(base_url=self.url, api_key=self.token, max_retries=0, timeout=SECONDS)
 
     def deploy(self, scaling: Scaling, brief: Brief | None = None) -> None:
-        environment = {"CONDUCTOR_DATABASE_URL": self.database, "CONDUCTOR_POOL": self.brief.pool}
-        self.deployment.deploy(brief or self.brief, scaling, hosts=frozenset(), environment=environment)
+        brief = brief or self.brief
+        environment = {"CONDUCTOR_DATABASE_URL": self.database, "CONDUCTOR_POOL": brief.pool}
+        self.deployment.deploy(brief, scaling, hosts=frozenset(), environment=environment)
 
     def replicas(self) -> dict[str, int]:
         """How many there are in each state."""
@@ -310,6 +313,27 @@ def test_a_node_that_is_killed_breaks_the_streams_of_its_replica_alone_whose_run
     assert Counter(calls("Second").values()) == {1: count - len(lost), 2: len(lost)}
 
 
+def test_a_replica_that_is_killed_before_its_answer_begins_is_an_error_that_clients_do_not_repeat(
+    api: Api,
+) -> None:
+    until(lambda: api.replicas() == {"RUNNING": 2}, SECONDS)
+    api.upstream.log.clear()
+    api.upstream.free.clear()
+    body = {"model": "worker:model", "messages": MESSAGES}
+    asking = [api.threads.submit(api.post, "/chat/completions", **body) for _ in range(4)]
+    until(lambda: len(api.upstream.log.entries) == 4, SECONDS)
+    for name in ray.util.list_named_actors(all_namespaces=True):
+        if name["name"].startswith("SERVE_REPLICA::"):
+            ray.kill(ray.get_actor(**name))
+    for each in asking:
+        answer = each.result()
+        assert (answer.status_code, answer.headers["x-should-retry"]) == (502, "false")
+        assert answer.json()["error"]["code"] == "run_interrupted"
+    api.upstream.free.set()
+    until(lambda: api.replicas() == {"RUNNING": 2}, SECONDS)
+    assert whole(api.stream(1).result())
+
+
 def test_replicas_come_with_the_streams_and_go_without_breaking_one(api: Api) -> None:
     until(lambda: api.replicas() == {"RUNNING": 2}, SECONDS)
     api.deploy(Scaling(1, 2, 4, up_seconds=0, down_seconds=1, mean_seconds=3))
@@ -338,9 +362,13 @@ def test_replicas_come_with_the_streams_and_go_without_breaking_one(api: Api) ->
     until(lambda: api.replicas() == {"RUNNING": 1}, SECONDS)
 
 
-def test_a_replica_that_cannot_be_used_is_refused_and_those_that_answer_stay(api: Api) -> None:
-    with pytest.raises(ClusterError, match=r"On the machine .* this program has version .*, not 0\.0\.0"):
-        api.deploy(Scaling(1, 1, 50), replace(api.brief, version="0.0.0"))
+def test_a_replica_that_cannot_be_used_is_refused_and_those_that_answer_stay(
+    api: Api, tmp_path: Path
+) -> None:
+    file = tmp_path / "pool.toml"
+    file.write_text(POOL.format(url=api.served.base_url).replace("CONDUCTOR_KEY", "ABSENT_API_KEY"), "utf-8")
+    with pytest.raises(ClusterError, match=r"On the machine .*model: .*ABSENT_API_KEY"):
+        api.deploy(Scaling(1, 1, 50), replace(api.brief, pool=str(file)))
     assert api.deployment.take_down() is False
     assert whole(api.stream(1).result())
 
@@ -357,7 +385,7 @@ def test_the_command_takes_the_place_of_a_deployment_and_ends_its_own(api: Api, 
     place = ["--ray", api.cluster.address, "--port", str(api.port), "--replicas", "1"]
     options = ["--pool", api.brief.pool, "--database", api.database, "--json"]
     command = [sys.executable, "-m", "conductor", "serve", *place, *options]
-    with child(command, stdout=subprocess.PIPE, cwd=tmp_path, env=os.environ) as process:
+    with child(command, stdout=subprocess.PIPE, cwd=tmp_path, env=os.environ | COMMAND) as process:
         try:
             assert process.stdout is not None
             assert json.loads(process.stdout.readline())["url"] == api.url

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -11,28 +12,19 @@ from starlette.types import Message, Receive, Scope, Send
 from conductor.errors import ClusterError
 from conductor.workers.pool.pool import orchard_pool
 from studio.cluster.api_replica import ApiReplica, ApiSettings, Shielded
-from studio.cluster.brief import Brief, own_version
-from studio.cluster.proxy import OwnRequestId
+from studio.cluster.brief import Brief
+from studio.cluster.proxy import OwnErrors, OwnRequestId
 
 HTTP: Scope = {"type": "http", "method": "POST", "path": "/"}
 BRIEF = Brief.of(orchard_pool(), Path("orchard"))
 
 
-@pytest.mark.parametrize(
-    ("version", "database", "reason"),
-    [
-        ("0.0.0", "postgresql://db/studio", rf"version {own_version() or 'unknown'}, not 0\.0\.0"),
-        (BRIEF.version, "sqlite:////tmp/studio.db", "CONDUCTOR_DATABASE_URL does not name the store there"),
-    ],
-)
-def test_a_machine_that_cannot_be_used_is_refused_by_its_name(
-    monkeypatch: pytest.MonkeyPatch, version: str, database: str, reason: str
-) -> None:
+def test_a_machine_that_cannot_be_used_is_refused_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONDUCTOR_DATABASE_URL", "")
-    brief = Brief(BRIEF.pool, version, BRIEF.usable)
-    settings = ApiSettings("1", frozenset(), {"CONDUCTOR_DATABASE_URL": database})
+    settings = ApiSettings("1", frozenset(), {"CONDUCTOR_DATABASE_URL": "sqlite:////tmp/studio.db"})
+    reason = "CONDUCTOR_DATABASE_URL does not name the store there"
     with pytest.raises(ClusterError, match=f"On the machine .*{reason}"):
-        ApiReplica(brief, settings)
+        ApiReplica(BRIEF, settings)
 
 
 async def nothing_more() -> Message:
@@ -108,3 +100,46 @@ async def test_an_answer_has_one_id_the_api_s_where_it_has_one(
 
     await OwnRequestId(app)(HTTP, nothing_more, send)
     assert sent[0]["headers"] == expected
+
+
+def plain(status: int, text: bytes) -> list[Message]:
+    """What a proxy answers itself."""
+    headers = [[b"content-type", b"text/plain; charset=utf-8"]]
+    start = {"type": "http.response.start", "status": status, "headers": headers}
+    return [start, {"type": "http.response.body", "body": text}]
+
+
+@pytest.mark.parametrize(
+    ("path", "messages", "status", "code", "may_be_repeated"),
+    [
+        # A replica that was lost before its headers.
+        ("/v1/chat/completions", [], 502, "run_interrupted", False),
+        ("/v1/models", plain(503, b"Deployment api is unavailable."), 503, "no_replica", True),
+        ("/v1/models", plain(404, b"Path '/v1/models' not found."), 503, "no_replica", True),
+        ("/readyz", plain(503, b"unavailable"), 503, None, True),
+        ("/v1/models", plain(200, b"fine"), 200, None, True),
+    ],
+)
+async def test_a_proxy_without_a_replica_that_answers_has_an_error_in_openai_s_shape(
+    path: str, messages: list[Message], status: int, code: str | None, may_be_repeated: bool
+) -> None:
+    sent: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        for message in messages:
+            await send(message)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope: Scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+    await OwnErrors(app)(scope, nothing_more, send)
+    if code is None:
+        assert sent == messages
+        return
+    start, body = sent
+    assert start["status"] == status
+    assert ((b"x-should-retry", b"false") not in start["headers"]) is may_be_repeated
+    error = json.loads(body["body"])["error"]
+    assert error["code"] == code
+    assert error.keys() == {"message", "type", "param", "code"}

@@ -11,7 +11,7 @@ import pytest
 from conductor.evaluation.items import Item
 from conductor.workers.pool.pool import Pool, orchard_pool
 from conductor.workflow.model import Step, Workflow
-from studio.cluster.brief import Brief, own_version
+from studio.cluster.brief import Brief
 from studio.cluster.rollouts import JudgeSettings, RolloutJudge, Task, batches_of, settings_of
 
 POOL = orchard_pool()
@@ -34,7 +34,6 @@ OTHER = replace(settings(), workers=(("solver", "another one"),))
 @pytest.mark.parametrize(
     ("brief", "of_judge", "reason"),
     [
-        (replace(BRIEF, version="0.0.0"), settings(), rf"version {own_version() or 'unknown'}, not 0\.0\.0"),
         (replace(BRIEF, pool="absent.toml"), settings(), r"absent\.toml"),
         (BRIEF, OTHER, "'solver' is not as in the pool of this training"),
         (BRIEF, replace(OTHER, workers=(("reader", "model"),)), "'reader' is not as in the pool"),

@@ -33,10 +33,21 @@ SPEC = EvaluationSpec(data="", digest="", planners=PLANNERS, parallel=2)
 
 
 class OtherThreads:
-    """Answers through the same store, two units a part; of the parts in `lost` nothing is returned."""
+    """Answers through the same store, two units a part. The process of a part in `lost` stores its answers
+    and reports nothing; where it has a successor, that is given the part. Fails after the part `failing`.
+    """
 
-    def __init__(self, bench: Workbench, *, lost: Sequence[int] = (), failure: str | None = None) -> None:
-        self._bench, self._lost, self._failure = bench, lost, failure
+    def __init__(
+        self,
+        bench: Workbench,
+        *,
+        lost: Sequence[int] = (),
+        successor: bool = True,
+        failure: str | None = None,
+        failing: int = 0,
+    ) -> None:
+        self._bench, self._lost, self._successor = bench, lost, successor
+        self._failure, self._failing = failure, failing
         self.units: list[Unit] = []
 
     def answer(
@@ -50,10 +61,10 @@ class OtherThreads:
             self.units += batch
             answered = Evaluations(self._bench).answer(evaluation, batch, stop=Flag())
             if part // 2 in self._lost:
-                yield Part(lost=tuple(batch))
                 answered = Evaluations(self._bench).answer(evaluation, batch, stop=Flag())
-            yield answered
-            if self._failure is not None:
+            if part // 2 not in self._lost or self._successor:
+                yield answered
+            if self._failure is not None and part // 2 == self._failing:
                 yield Part(failure=self._failure)
 
 
@@ -100,6 +111,18 @@ def test_a_crew_that_loses_a_process_gives_the_table_of_a_single_process(
         for id in (here, there)
     )
     assert own == others
+
+
+@pytest.mark.parametrize("failure", [None, "No machine is left."])
+def test_an_evaluation_whose_answers_are_all_stored_is_complete_whatever_was_reported(
+    bench: Workbench, failure: str | None
+) -> None:
+    evaluation = begin(bench)
+    crew = OtherThreads(bench, lost=(2,), successor=False, failure=failure, failing=2)
+    progress = Evaluations(bench).run(evaluation, crew=crew)
+    assert (progress.failure, progress.done) == (None, ITEMS * 2)
+    assert progress.right == {"worker:even": 3, "worker:all": 6}
+    assert bench.store.evaluations.find(evaluation).reason is None
 
 
 def test_a_crew_is_given_only_what_is_missing(bench: Workbench) -> None:
