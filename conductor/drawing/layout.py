@@ -51,6 +51,9 @@ _HIGH, _HIGHEST = 728, 1040
 _MOST_PICTURES = 14
 """How many pictures a page is given at most, the ones that need the least room."""
 
+LARGE = 100
+"""Steps from which on there is one picture: whatever it is, it has to be zoomed into to be read."""
+
 _NARROWEST, _WIDEST = 320, 1800
 """No window leaves a picture fewer or more pixels of width than these."""
 
@@ -270,6 +273,8 @@ def pane_layouts(
 def _pane_layouts(
     access: tuple[tuple[int, ...], ...], direction: Direction, earlier: Earlier | None
 ) -> tuple[Layout, ...]:
+    if len(access) > LARGE:
+        return (_large_layout(access, earlier),)
     generations = generations_of(access)
     chosen: list[Layout] = []
     for scale in (*(_RIGHT if direction == "right" else ()), *_DOWN[:-1]):
@@ -291,6 +296,8 @@ def access_layouts(
     """The same of as many steps as there are access lists, without a workflow of them.
 
     Cached, because a page redraws four times a second while texts change and the shape does not."""
+    if len(access) > LARGE:
+        return (_large_layout(access, None),)
     generations = generations_of(access)
     chosen: list[Layout] = []
     least = _WIDEST
@@ -313,6 +320,20 @@ def access_layouts(
         if longest.least_width < least or not chosen:
             chosen.append(longest)
     return tuple(chosen)
+
+
+@lru_cache(maxsize=16)
+def _large_layout(access: tuple[tuple[int, ...], ...], earlier: Earlier | None) -> Layout:
+    """The one picture of a plan that no window shows as a whole in letters to be read: downwards, about as
+    broad as it is high.
+    """
+    generations, scale = generations_of(access), _DOWN[-1]
+    broadest = max(map(len, generations))
+    for widest in range(scale.widest_row, broadest + scale.widest_row, scale.widest_row):
+        rows = rows_of(generations, widest)
+        if widest * scale.width >= len(rows) * (scale.height + scale.gap):
+            break
+    return _Picture(rows, access, scale, earlier, most_lines=_MOST_IN_PANE).layout()
 
 
 def _roomy(scale: _Scale, widest: int) -> _Scale:

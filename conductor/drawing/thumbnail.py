@@ -8,9 +8,9 @@ from __future__ import annotations
 from base64 import b64encode
 from functools import lru_cache
 
-from conductor.drawing.layout import layouts
+from conductor.drawing.layout import KINDS, LARGE, access_layouts
 from conductor.drawing.marks import marks
-from conductor.workflow.model import Step, Workflow
+from conductor.workflow.model import Workflow
 
 _LINE = "#8b92a5"
 """Has a contrast of at least 3 with the grounds of both themes."""
@@ -21,23 +21,23 @@ _LEAST = (620, 320)
 
 def thumbnail(workflow: Workflow) -> str:
     """The picture as a URL of SVG."""
-    shape = Workflow.of(Step(instruction="-", worker=s.worker, access=s.access) for s in workflow.steps)
-    return _thumbnail(shape)
+    return _thumbnail(tuple((step.worker, step.access) for step in workflow.steps))
 
 
 @lru_cache(maxsize=256)
-def _thumbnail(shape: Workflow) -> str:
-    hues = marks(dict.fromkeys(step.worker for step in shape.steps))
-    layout = layouts(shape, direction="right")[0]
+def _thumbnail(shape: tuple[tuple[str, tuple[int, ...]], ...]) -> str:
+    hues = marks(dict.fromkeys(worker for worker, _ in shape))
+    layout = access_layouts(tuple(access for _, access in shape), "right", KINDS)[0]
     line = max(layout.width, layout.height * 2) / 55
     edges = [
         f'<polyline points="{" ".join(f"{x:.0f},{y:.0f}" for x, y in route)}"/>'
         for route in layout.routes.values()
+        if len(shape) <= LARGE
     ]
     boxes = [
         f'<rect x="{card.left:.0f}" y="{card.top:.0f}" width="{card.width:.0f}" height="{card.height:.0f}" '
-        f'rx="14" fill="{hues[step.worker].hue}"/>'
-        for card, step in zip(layout.cards, shape.steps, strict=True)
+        f'rx="14" fill="{hues[worker].hue}"/>'
+        for card, (worker, _) in zip(layout.cards, shape, strict=True)
     ]
     # Boxes of few steps are no larger than those of others.
     width, height = max(layout.width, _LEAST[0]), max(layout.height, _LEAST[1])

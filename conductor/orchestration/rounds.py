@@ -40,7 +40,7 @@ from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow.model import Workflow
+from conductor.workflow.model import MAX_WRITTEN_STEPS, Workflow
 
 _BROKE = "Planning failed because of a fault in this program; see its log, then plan again."
 
@@ -351,7 +351,7 @@ def plan_request(request: RunRequest, *, pool: Pool, after: RunState | None = No
     return PlanRequest(
         query=request.query,
         workers=offered(pool, settings),
-        max_steps=settings.max_steps,
+        max_steps=min(settings.max_steps, MAX_WRITTEN_STEPS),
         round=after.round + 1 if after else 1,
         previous=after.workflow if after else None,
         responses=responses_of(after),

@@ -6,7 +6,7 @@ Reads the stored text once more, without a call. Knows reports and the parser; s
 from __future__ import annotations
 
 from conductor.planner.parsing.parse import parse
-from conductor.workflow.model import MAX_STEPS, Workflow
+from conductor.workflow.model import MAX_WRITTEN_STEPS, Workflow
 from conductor.workflow.plan_report import PlanReport
 
 
@@ -20,13 +20,13 @@ def over_limit(report: PlanReport | None, candidate: int | None = None) -> Workf
     if report is None or report.prompt is None or at is None or not 0 <= at < len(report.candidates):
         return None
     prompt, refused = report.prompt, report.candidates[at]
-    if refused.ok or not prompt.max_steps < len(refused.written_access) <= MAX_STEPS:
+    if refused.ok or not prompt.max_steps < len(refused.written_access) <= MAX_WRITTEN_STEPS:
         return None
     again = parse(
         report.text,
         workers=prompt.workers,
         dialect=report.dialect,
-        max_steps=MAX_STEPS,
+        max_steps=MAX_WRITTEN_STEPS,
         round=prompt.round,
         form=prompt.form,
         tools=prompt.tools,

@@ -3,6 +3,7 @@
 // What a model wrote reaches the page in text nodes only. Without this script the page shows the run as it ended.
 
 const { seconds, frames, words } = JSON.parse(document.getElementById("replay").textContent);
+const LATEST = 20_000;                                      // characters of what a step writes that are on the page at once
 const player = document.querySelector(".player");
 const stage = document.querySelector(".stage");
 const range = player.querySelector("input");
@@ -38,7 +39,7 @@ function draw() {
     if (box.hidden) return;
     pill.className = `pill status ${status}`;
     pill.textContent = words[status] + (retries ? `, asked again${retries > 1 ? ` ${retries} times` : ""}` : "");
-    const shown = text || (doing && `Calls ${doing}…`);
+    const shown = (text || (doing && `Calls ${doing}…`)).slice(-LATEST);
     if (body.textContent === shown) return;
     body.textContent = shown;
     body.scrollTop = body.scrollHeight;

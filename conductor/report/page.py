@@ -19,12 +19,13 @@ from conductor.drawing.layout import layouts
 from conductor.markdown import STYLES, with_mathml
 from conductor.report.frames import frames_of
 from conductor.report.pictures import ROW_HEIGHT, chart_of, picture
-from conductor.report.steps import note_of, steps_of
+from conductor.report.steps import first_blocks, note_of, steps_of
 from conductor.report.words import STATUSES, moment, outcome, output_notes, run_facts, session_facts
 from conductor.runs.events import Event
 from conductor.runs.replay import first_speed, speeds_for
 from conductor.runs.state import RunState
 from conductor.runs.timeline import Moments, timeline_of
+from conductor.text.chunks import chunks
 from conductor.text.formatting import duration, percent
 from conductor.text.json_text import portable
 from conductor.values.message_parts.tool_use import indented
@@ -57,6 +58,8 @@ _TEMPLATES.filters["percent"] = percent
 _TEMPLATES.filters["duration"] = duration
 _TEMPLATES.filters["indented"] = indented
 _TEMPLATES.filters["with_mathml"] = with_mathml
+_TEMPLATES.filters["chunks"] = chunks
+_TEMPLATES.filters["first_blocks"] = first_blocks
 
 _SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
 _SCRIPT_HASH = b64encode(sha256(_SCRIPT.encode()).digest()).decode()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import unescape
 
 from conductor.drawing.network import title_of
 from conductor.report.words import STATUSES, mark, moment, output_notes, source_name, step_facts
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
+from conductor.text.chunks import BEGINNING, chunks_of
 from conductor.text.formatting import quantity
 from conductor.values.messages import Request
 from conductor.values.note import Note
@@ -16,6 +19,8 @@ from conductor.values.provenance import Share, Shares, Source
 from conductor.values.request_pieces import request_pieces
 from conductor.workers.endpoint.tokens import request_shares
 from conductor.workflow.model import Step
+
+_TAG = re.compile("<[^>]*>")
 
 _TINTS = 8
 """Number of tints for steps; later steps reuse them, and their numbers distinguish them."""
@@ -25,13 +30,19 @@ _TINTS = 8
 class Sent:
     """A request by its sources; `size` is its length in words, with how it was counted.
 
-    `legend` has each source's name, tint and share, `stretches` the text in pieces: text, tint, and the
-    source's name where another source begins.
+    `legend` has each source's name, tint and share, `chunks` the text of `length` characters in pieces: text,
+    tint, and the source's name where another source begins.
     """
 
     size: str
     legend: tuple[tuple[str, str, Share], ...]
-    stretches: tuple[tuple[str, str, str], ...]
+    chunks: list[list[tuple[str, ...]]]
+    length: int
+
+    @property
+    def first_length(self) -> int:
+        """Characters of the first chunk."""
+        return sum(len(text) for text, *_ in self.chunks[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +144,17 @@ def _problem(own: StepState) -> str:
     return f"{why} Nothing was passed on.".lstrip()
 
 
+def first_blocks(blocks: Sequence[str]) -> tuple[int, int]:
+    """How many of the first blocks of HTML are shown at first, and how many letters these have."""
+    letters = 0
+    for at, block in enumerate(blocks):
+        more = len(unescape(_TAG.sub("", block)))
+        if at and letters + more > BEGINNING:
+            return at, letters
+        letters += more
+    return len(blocks), letters
+
+
 # -- the request -----------------------------------------------------------------------------------
 
 
@@ -153,7 +175,8 @@ def _sent(request: Request, own: StepState) -> Sent:
     return Sent(
         size=_size(shares),
         legend=tuple((source_name(share.source), tints[share.source], share) for share in shares.shares),
-        stretches=tuple(stretches),
+        chunks=chunks_of(stretches),
+        length=sum(len(text) for text, *_ in stretches),
     )
 
 

@@ -20,7 +20,7 @@ from conductor.workflow.on_failure import OnFailure
 
 FORMAT = "conductor-workflow"
 VERSION = 1
-MAX_BYTES = 5_000_000
+MAX_BYTES = 10_000_000
 """Larger files are refused before they are read as JSON."""
 
 # Such a file has many lines of JSON, so that it cannot be read as one document.
@@ -136,7 +136,7 @@ def read_plan(text: str | bytes) -> PlanFile:
     _check_header(document)
     steps = document.get("steps")
     if isinstance(steps, list) and len(steps) > MAX_STEPS:
-        raise FormatError(f"The file has {len(steps):,} steps; a workflow may have at most {MAX_STEPS}.")
+        raise FormatError(f"The file has {len(steps):,} steps; a workflow may have at most {MAX_STEPS:,}.")
     try:
         plan = PlanFile.model_validate(document)
         _ = plan.workflow

@@ -8,8 +8,8 @@ differs in a pair.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from conductor.workflow.model import Step, Workflow
@@ -19,6 +19,9 @@ Matching = dict[int, int]
 
 _READ = 4_000
 """Characters of an instruction whose words are compared; equal instructions are known at any length."""
+
+_MOST_PAIRS = 40_000
+"""From so many pairs of steps on, only those at about the same place are compared."""
 
 _WORD = re.compile(r"\w+|[-+*/^=<>%]")
 
@@ -62,8 +65,13 @@ def matching(old: Workflow, new: Workflow) -> Matching:
     if not left_old or not left_new:
         return sure
     old_words, new_words = (list(map(_words, workflow.steps)) for workflow in (old, new))
-    shared = {(i, j): _shared(old_words[i], new_words[j]) for i in left_old for j in left_new}
-    same = {(i, j) for i, j in shared if _same_lineage(old, new, i, j)}
+    by_number = defaultdict[int, list[int]](list)
+    for i in left_old:
+        by_number[old.lineage[i]].append(i)
+    of_number = {(i, j) for j in left_new for i in by_number[new.lineage[j]]}
+    same = {(i, j) for i, j in of_number if _same_lineage(old, new, i, j)}
+    compared = same.union(_near(left_old, left_new))
+    shared = {(i, j): _shared(old_words[i], new_words[j]) for i, j in sorted(compared)}
     # Place, worker and neighbours make no step of one with another instruction, unless it was edited there.
     # What edits made of other steps has other numbers, whatever words it shares with them.
     least = _WORDS if any(step.lineage is not None for step in new.steps) else _WORDS // 2
@@ -87,10 +95,22 @@ def matching(old: Workflow, new: Workflow) -> Matching:
 def _likest_pairs(points: Mapping[tuple[int, int], int], same: Collection[tuple[int, int]]) -> Matching:
     """Each step at most once, the pairs of the most points first, those of the `same` number before all."""
     pairs: Matching = {}
+    chosen = set[int]()
     for (i, j), worth in sorted(points.items(), key=lambda pair: (pair[0] not in same, -pair[1])):
-        if worth >= _LEAST and i not in pairs and j not in pairs.values():
+        if worth >= _LEAST and i not in pairs and j not in chosen:
             pairs[i] = j
+            chosen.add(j)
     return pairs
+
+
+def _near(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The steps that are compared with one another: all, but of many those at about the same place."""
+    is_many = len(old) * len(new) > _MOST_PAIRS
+    reach = _MOST_PAIRS // (2 * len(old)) if is_many else len(new)
+    for place, i in enumerate(old):
+        middle = place * len(new) // len(old)
+        for j in new[max(0, middle - reach) : middle + reach + 1]:
+            yield i, j
 
 
 def _only(workflow: Workflow) -> dict[str, int]:

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     # Loaded where a graph is looked at: who only lists sessions does not wait for it.
     import networkx as nx
 
-MAX_STEPS = 100
-"""The most steps any workflow may have; the limit for a Conductor's plan is lower."""
+MAX_STEPS = 1_000
+"""The most steps any workflow may have; a Conductor's plan may have fewer."""
+
+MAX_WRITTEN_STEPS = 100
+"""The most steps that a model may write."""
 
 MAX_INSTRUCTION = 100_000
 """The most characters one instruction may have."""
@@ -403,7 +406,9 @@ def problems_of(steps: Sequence[Step]) -> tuple[WorkflowError, ...]:
     if not steps:
         return (WorkflowError("A workflow needs at least one step."),)
     if len(steps) > MAX_STEPS:
-        return (WorkflowError(f"A workflow may have at most {MAX_STEPS} steps; this one has {len(steps)}."),)
+        return (
+            WorkflowError(f"A workflow may have at most {MAX_STEPS:,} steps; this one has {len(steps):,}."),
+        )
     return tuple(problem for i, step in enumerate(steps) for problem in _step_problems(i, step))
 
 

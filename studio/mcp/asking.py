@@ -20,7 +20,7 @@ from conductor.values.conversation import MAX_QUERY
 from conductor.values.message_parts.tool_use import ToolDecision
 from conductor.values.presets import MAX_ROUNDS
 from conductor.workflow.lint import check
-from conductor.workflow.model import MAX_STEPS
+from conductor.workflow.model import MAX_WRITTEN_STEPS
 from storage.records import RequestSession
 from studio.access.auth import Principal
 from studio.api.answers.failure import no_answer
@@ -47,7 +47,7 @@ Model = Annotated[
     ),
 ]
 Names = Annotated[list[str], Field(description="Names of workers, as list_workers lists them.")]
-MaxSteps = Annotated[int, Field(ge=1, le=MAX_STEPS, description="The most steps of a plan.")]
+MaxSteps = Annotated[int, Field(ge=1, le=MAX_WRITTEN_STEPS, description="The most steps of a plan.")]
 Rounds = Annotated[int, Field(ge=1, le=MAX_ROUNDS, description="How often the Conductor may plan.")]
 Decisions = Annotated[
     tuple[ToolDecision, ...],

@@ -14,6 +14,7 @@ from conductor.planner.planner import check_wish
 from conductor.text.formatting import quantity
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.diff import PlanDiff, plan_diff
+from conductor.workflow.model import MAX_WRITTEN_STEPS
 from conductor.workflow.selection import take_rows, with_own_settings
 from storage.records import ChangeRecord, Plan, Revision
 from studio.sessions.activity import LiveAlternatives
@@ -70,7 +71,7 @@ class Changing:
         current = self._bench.required_head(session)
         own = self._bench.settings(session)
         # A plan of more steps may keep as many; an invalid answer is for the person to judge.
-        most = max(own.max_steps, len(current.workflow))
+        most = min(MAX_WRITTEN_STEPS, max(own.max_steps, len(current.workflow)))
         settings = own.model_copy(update={"max_steps": most, "attempts": 1})
         after = None
         if current.looks_back is not None:

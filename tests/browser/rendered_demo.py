@@ -1,6 +1,6 @@
 """A page with nothing but rendered texts, for looking and for the browser tests; `rendered_app.py` serves it.
 
-The query parameter `text` names what is shown: "long", "hostile", "grows", or a text of `LASTS`.
+The query parameter `text` names what is shown: "long", "large", "hostile", "grows", or a text of `LASTS`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from pathlib import Path
 import streamlit as st
 
 from pages.components.widgets.rendered_text import rendered_text
+from pages.components.widgets.text_block import Stretch, text_block
 from tests.support.cases.hostile_markdown import LASTS, RUNS
+from tests.support.cases.large_texts import LARGE
 
 LONG = Path(__file__).with_name("long_answer.md").read_text(encoding="utf-8")
 
@@ -28,6 +30,11 @@ def grows() -> None:
 if which == "long":
     rendered_text(LONG, key="long", label="Answer", notes=["offline"])
     rendered_text("391", key="short", label="Output")
+elif which == "large":
+    for name, text in LARGE.items():
+        rendered_text(text, key=name, label=name)
+        sent = [Stretch("The query", "query", source=0), Stretch(text, "task", source=1)]
+        text_block(sent, key=f"block-{name}", label=f"{name} as sent")
 elif which == "hostile":
     for name, text in RUNS.items():
         rendered_text(text, key=name.replace("'", ""), label=name)

@@ -56,7 +56,7 @@ def test_files_that_are_no_workflow_are_refused_each_with_its_reason(visit, buil
             document({"worker": "nobody"}),
             "The file's workflow needs nobody, which this pool does not have.",
         ),
-        ("crowd", document(*[{}] * 10_000), "The file has 10,000 steps; a workflow may have at most 100."),
+        ("crowd", document(*[{}] * 10_000), "The file has 10,000 steps; a workflow may have at most 1,000."),
         ("<b>bold</b>", document(), "The file has no steps"),
     ):
         desk.upload({"name": f"{name}.json", "mimeType": "application/json", "buffer": text.encode()})

@@ -16,6 +16,7 @@ from tests.browser.app_server import AppServer
 from tests.browser.browser_settings import Visit
 from tests.browser.contrast import assert_readable
 from tests.support.cases.hostile_markdown import LASTS, RUNS
+from tests.support.cases.large_texts import LARGE
 from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -84,6 +85,33 @@ def test_an_answer_is_rendered_and_its_source_is_one_click_away(
     expect(body).to_contain_text("| SQLite, WAL | 48,200 |")
     source_view.click()
     expect(body.get_by_role("heading", name="The code")).to_be_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("name", ["words", "unbroken", "letters", "code", "sums"])
+def test_of_a_long_text_the_beginning_is_on_the_page_and_the_rest_one_click_away(
+    browser: Browser, visit: Visit, rendered_demo: AppServer, name: str
+) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    page = visit(rendered_demo, "/?text=large", inside=context)
+    for label, text in ((name, LARGE[name]), (f"{name} as sent", f"The query{LARGE[name]}")):
+        body = page.get_by_role("region", name=label, exact=True)
+        line = page.locator(".text-rest", has=page.get_by_label(f"Show all: {label}", exact=True))
+        length, _, every, _ = line.locator(".text-rest-count").inner_text().split()
+        beginning = body.text_content() or ""
+        assert every == f"{len(text):,}"
+        if not body.locator(".formula").count():  # drawn, one has more letters
+            assert int(length.replace(",", "")) == len(beginning)
+            assert 19_000 < len(beginning.encode("utf-16-le")) / 2 <= 20_000
+        assert name != "letters" or beginning.endswith("\N{ROCKET}")
+        assert name != "code" or body.get_by_role("button", name="Copy this code").count() == 0
+        with page.expect_download() as saved:
+            line.get_by_role("button", name="Download").click()
+        assert Path(saved.value.path()).read_text(encoding="utf-8") == text
+        line.get_by_role("button", name="Show all").click()
+        expect(line).to_be_hidden()
+        expect(body).to_contain_text(text.rstrip()[-8:])
+        assert (body.text_content() or "").rstrip().endswith(text.rstrip()[-8:])
     context.close()
 
 

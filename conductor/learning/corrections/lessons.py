@@ -21,7 +21,7 @@ from conductor.planner.local.local_prompt import prompt_text
 from conductor.planner.parsing.parse import parse
 from conductor.text.bounded_value import json_value
 from conductor.values.messages import Value
-from conductor.workflow.model import MAX_STEPS, Workflow
+from conductor.workflow.model import MAX_WRITTEN_STEPS, Workflow
 
 
 class Lesson(Value):
@@ -111,7 +111,7 @@ def lesson_of(row: Row, names: Collection[str]) -> Lesson | LeftOut:
         return LeftOut(reason="it is of a later round, and a small Conductor plans the first")
     if row.get("label") is False:
         return LeftOut(reason="a person judged it bad, and nothing better is known")
-    plans = [parse(text, workers=pool, max_steps=MAX_STEPS, **reading).workflow for text in texts]
+    plans = [parse(text, workers=pool, max_steps=MAX_WRITTEN_STEPS, **reading).workflow for text in texts]
     if not plans or plans[0] is None:
         return LeftOut(reason="its plan cannot be read")
     strange = {step.worker for step in plans[0].steps}.difference(names)

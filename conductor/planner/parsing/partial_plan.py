@@ -27,7 +27,7 @@ from conductor.planner.parsing.plan_forms import (
 )
 from conductor.planner.parsing.views import View, views
 from conductor.text.thoughts import answer_in_full
-from conductor.workflow.model import MAX_STEPS
+from conductor.workflow.model import MAX_WRITTEN_STEPS
 from conductor.workflow.plan_report import Dialect
 
 
@@ -69,7 +69,7 @@ def read_partial_plan(text: str, *, workers: Sequence[str], dialect: Dialect = "
     Of several plans it is the last one that has as many steps as each before it, so that no step vanishes.
     """
     body = answer_in_full(text, goes_on=True)
-    rules = Rules(workers, dialect, MAX_STEPS, 1, "lists")
+    rules = Rules(workers, dialect, MAX_WRITTEN_STEPS, 1, "lists")
     plans = [_PartialSearch(view).plan(replace(rules, loose=view.loose)) for view in islice(views(body), 2)]
     return next((plan for plan in plans if plan.steps), plans[0])
 
@@ -146,7 +146,7 @@ class _PartialSearch:
 
     def _steps(self, draft: Draft, rules: Rules) -> Iterator[PartialStep]:
         builder, access = PlanBuilder(draft, rules), draft.columns["access_list"].entries
-        for i in range(min(_length(draft), MAX_STEPS)):
+        for i in range(min(_length(draft), MAX_WRITTEN_STEPS)):
             worker, instruction, reads = builder.so_far(i)
             whole = i < len(access) and self._is_whole(access[i])
             yield PartialStep(worker, instruction, reads if reads or whole else None)

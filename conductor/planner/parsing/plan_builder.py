@@ -23,7 +23,7 @@ from conductor.planner.parsing.literals import (
     short,
 )
 from conductor.planner.parsing.plan_forms import LIST_NAMES, Draft, ListName
-from conductor.workflow.model import MAX_INSTRUCTION, MAX_STEPS, Step, Workflow, problems_of
+from conductor.workflow.model import MAX_INSTRUCTION, MAX_WRITTEN_STEPS, Step, Workflow, problems_of
 from conductor.workflow.plan_report import Candidate, Dialect, Form, PlanProblem, ToolsOfWorkers
 from conductor.workflow.step_tools import unnamed
 
@@ -81,7 +81,7 @@ class PlanBuilder:
             self._wrong(None, "The plan has no step; plan at least one (only a later round may have none).")
         self._judge_lists()
         # Of a plan with more steps, which is not valid, the others are not looked at.
-        count = min(max(len(column.entries) for column in columns), MAX_STEPS)
+        count = min(max(len(column.entries) for column in columns), MAX_WRITTEN_STEPS)
         steps = [step for step in map(self._step, range(count)) if step is not None]
         if not empty and not self._problems:
             for problem in problems_of(steps):
@@ -133,7 +133,7 @@ class PlanBuilder:
         if len(set(lengths.values())) > 1:
             have = ", ".join(f"{name} {length}" for name, length in lengths.items())
             self._wrong(None, f"The lists have different lengths ({have}); give each one entry a step.")
-        limit = min(self._rules.max_steps, MAX_STEPS)
+        limit = min(self._rules.max_steps, MAX_WRITTEN_STEPS)
         count = max(lengths.values(), default=0)
         if count > limit:
             self._wrong(None, f"The plan has {count} steps; the limit is {limit}. Plan fewer steps.")

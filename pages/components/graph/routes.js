@@ -108,8 +108,8 @@ function edgeLook(edge, { cards, lit, selectedEdge, hoverEdge, legend, heat, pro
 }
 
 // The end of an edge, in the colour of the worker that is read. Edges that share their end take turns on it.
-function strokeEnd(ctx, { hue }, sharing, width, down, arrow) {
-  const hues = [...new Set(sharing.map((edge) => edge.hue))], [[x0, y0], [x1, y1]] = sharing[0].route.slice(-2);
+function strokeEnd(ctx, { hue }, { hues, route }, width, down, arrow) {
+  const [[x0, y0], [x1, y1]] = route.slice(-2);
   const length = Math.min(END, apart([x0, y0], [x1, y1])), tip = arrow * 0.8;
   ctx.strokeStyle = hue;
   ctx.lineWidth = width;
@@ -125,9 +125,21 @@ function strokeEnd(ctx, { hue }, sharing, width, down, arrow) {
   ctx.lineDashOffset = 0;
 }
 
+// By the point at which edges end: the route of the first one, and the colours of all.
+function endsOf(edges) {
+  const ends = new Map();
+  for (const { route, hue } of edges) {
+    const point = String(route.at(-1)), end = ends.get(point) ?? { route, hues: [] };
+    if (!end.hues.includes(hue)) end.hues.push(hue);
+    ends.set(point, end);
+  }
+  return ends;
+}
+
 export function drawEdges(ctx, edges, state, theme, down, scale) {
   // At small zoom a stroke would become thinner than a pixel.
   const grow = Math.max(1, 0.75 / scale);
+  const sharing = endsOf(edges);
   const looks = edges.map((edge) => ({ edge, ...edgeLook(edge, state, theme) }));
   for (const { edge, width, color, dash, hue, sign } of looks.sort((a, b) => a.rank - b.rank)) {
     const arrow = Math.max(Math.min(10, 5.5 + width), 1.8 * width) * Math.min(grow, 1.6);
@@ -136,7 +148,7 @@ export function drawEdges(ctx, edges, state, theme, down, scale) {
     ctx.setLineDash(dash);
     strokeRoute(ctx, edge.route, down, arrow * 0.8);
     ctx.setLineDash([]);
-    if (hue) strokeEnd(ctx, edge, edges.filter(({ route }) => String(route.at(-1)) === String(edge.route.at(-1))), width * grow + 1, down, arrow);
+    if (hue) strokeEnd(ctx, edge, sharing.get(String(edge.route.at(-1))), width * grow + 1, down, arrow);
     fillArrow(ctx, edge.route.at(-1), down, arrow);
     if (sign) drawChange(ctx, sign, ...pointAt(edge.route, lengthOf(edge.route) / 2), 6 * grow, theme);
   }

@@ -47,6 +47,13 @@ export const workerMark = (mark, size = 12) => mark
   ? svg("svg", { class: "worker-mark", viewBox: "0 0 24 24", width: size, height: size, "aria-hidden": "true" }, svg("polygon", { points: mark.points, fill: mark.hue }))
   : "";
 
+// Gives the browser a file to keep.
+export function giveOut(name, mime, text) {
+  const href = URL.createObjectURL(new Blob([text], { type: mime }));
+  Object.assign(document.createElement("a"), { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}
+
 // Whether a dialog, ours or Streamlit's, takes the keys.
 export const isDialogOpen = () =>
   document.querySelector('[role="dialog"][aria-modal="true"], [data-testid="stDialog"], dialog.shortcuts[open]') !== null;

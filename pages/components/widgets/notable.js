@@ -56,6 +56,7 @@ function shareBefore(body, range) {
 export class Notable {
   constructor(root, body) {
     this.body = body;
+    this.share = 1;                                         // of its text that stands in the body
     this.own = { note: [], found: [] };
     this.marks = "";
     this.length = 0;
@@ -100,8 +101,9 @@ export class Notable {
     return form;
   }
 
-  update(component) {
+  update(component, share = 1) {
     this.component = component;
+    this.share = share || 1;
     const data = this.data = component.data.notable ?? null;
     if (!data?.writes) this.offer.hidePopover?.();
     this.named.hidden = !data?.asksName;
@@ -123,8 +125,8 @@ export class Notable {
     const length = this.body.textContent.length;
     if (!globalThis.Highlight || (this.marks === marks && this.length === length)) return;
     [this.marks, this.length] = [marks, length];
-    this.highlight("note", (data?.quotes ?? []).map(([words, near]) => wordsIn(this.body, words, near, false)));
-    const range = data?.found && wordsIn(this.body, data.found[0], data.found[1], true);
+    this.highlight("note", (data?.quotes ?? []).map(([words, near]) => wordsIn(this.body, words, near / this.share, false)));
+    const range = data?.found && wordsIn(this.body, data.found[0], data.found[1] / this.share, true);
     this.highlight("found", [range]);
     if (data?.found && data.found[2] !== this.moment) {
       this.moment = data.found[2];
@@ -169,7 +171,7 @@ export class Notable {
   write(range) {
     const quote = range ? String(range).trim() : "";
     const place = (range ?? this.body).getBoundingClientRect();
-    this.words = { quote, near: range ? shareBefore(this.body, range) : 0 };
+    this.words = { quote, near: range ? shareBefore(this.body, range) * this.share : 0 };
     this.quoted.textContent = quote || `On all of it: ${this.body.getAttribute("aria-label")}`;
     this.quoted.classList.toggle("whole", !quote);
     this.name.value ||= stored(WRITER, ofBrowser) ?? "";

@@ -4,6 +4,7 @@
 import { element } from "../streamlit_patches/shared.js";
 import { ofTab, store, stored } from "../streamlit_patches/stored.js";
 import { copy } from "./copy_text.js";
+import { Rest, chunksOf, cutPlace, isLong } from "./long_text.js";
 import { FORMULAS, drawFormulas } from "./mathematics.js";
 import { Notable } from "./notable.js";
 
@@ -29,6 +30,7 @@ export class RenderedText {
     this.view = find("rendered-view");
     this.view.onclick = () => choose(chosen() === "source" ? "rendered" : "source");
     this.copy.onclick = () => copy(this.data.text, this.copy);
+    this.rest = new Rest(root, () => this.show());
     this.notable = new Notable(root, this.body);
     this.changed = () => this.show();
     window.addEventListener(CHOICE, this.changed);
@@ -65,7 +67,7 @@ export class RenderedText {
     this.problem.textContent = data.problem ? `Shown as its source: ${data.problem}` : "";
     this.view.hidden = !data.marked || Boolean(data.problem);
     this.view.setAttribute("aria-label", `Source of ${data.label.toLowerCase()}`);
-    this.copy.hidden = !data.copy;
+    this.copy.hidden = !data.copy || data.before > 0;
     this.copy.setAttribute("aria-label", `Copy ${data.label.toLowerCase()}`);
     const { style } = this.body;
     style.maxHeight = typeof data.height === "number" ? `${data.height}px` : data.height ?? "";
@@ -79,42 +81,91 @@ export class RenderedText {
     const { data } = this;
     const source = Boolean(data.problem) || (data.marked && chosen() === "source");
     this.view.setAttribute("aria-pressed", String(source));
-    if (source) this.writeSource(data.text);
-    else this.writeBlocks(data.blocks, data.katex);
-    this.notable.update(this.component);
+    const room = this.rest.room(data.text, data);
+    this.body.classList.toggle("long", isLong(data.text));
+    if (source) this.writeSource(data.text, room);
+    else this.writeBlocks(data.blocks, data.katex, room);
+    this.rest.update(this.shown, room, data);
+    this.notable.update(this.component, room === Infinity ? 1 : this.shown.length / data.text.length);
   }
 
-  writeSource(text) {
+  // What stayed the same stays on the page: a reader may have selected something there.
+  writeSource(text, room) {
     const holder = this.holder("source");
-    if (holder.textContent !== text) holder.textContent = text;
+    const chunks = chunksOf([[text]]).slice(0, room === Infinity ? undefined : 1).map(([[words]]) => words);
+    chunks.forEach((words, at) => {
+      const chunk = holder.children[at] ?? holder.appendChild(element("div", "text-chunk"));
+      if (chunk.textContent !== words) chunk.textContent = words;
+    });
+    while (holder.children.length > chunks.length) holder.lastChild.remove();
+    this.shown = chunks.join("");
   }
 
-  // Blocks that stayed the same stay on the page: a reader may have selected something there.
-  writeBlocks(blocks, katexScript) {
+  writeBlocks(blocks, katexScript, room) {
     const holder = this.holder("markdown");
+    if (room !== Infinity) return this.writeBeginning(holder, blocks, katexScript, room);
+    this.beginning = null;
     this.blocks ??= [];
     blocks.forEach((html, at) => {
       if (this.blocks[at] === html) return;
       const block = holder.children[at] ?? holder.appendChild(element("div", "block"));
       block.innerHTML = html;
-      for (const head of block.querySelectorAll(".code-head")) head.append(codeButton(head.nextElementSibling));
-      if (katexScript && block.querySelector(FORMULAS)) drawFormulas(block, katexScript);
+      dress(block, katexScript);
     });
     while (holder.children.length > blocks.length) holder.lastChild.remove();
     this.blocks = blocks;
+    this.shown = this.data.text;
+  }
+
+  // The first blocks, as far as there is room.
+  writeBeginning(holder, blocks, katexScript, room) {
+    const beginning = blocks.join("");
+    if (this.beginning === beginning) return;
+    this.beginning = beginning;
+    this.blocks = null;
+    this.shown = "";
+    holder.replaceChildren();
+    for (const html of blocks) {
+      if (this.shown.length >= room) return;
+      const block = holder.appendChild(element("div", "block"));
+      block.innerHTML = html;
+      cutBehind(block, room - this.shown.length);
+      this.shown += block.textContent;
+      dress(block, katexScript);
+    }
   }
 
   // The element of one of the two views, alone in the body.
   holder(kind) {
     const there = this.body.firstElementChild;
     if (there?.className === kind) return there;
-    this.blocks = null;
+    this.blocks = this.beginning = null;
     const holder = element("div", kind);
     this.body.replaceChildren(holder);
     this.growth.disconnect();
     this.growth.observe(holder);
     return holder;
   }
+}
+
+// Takes away what stands in a block behind so many characters. No formula is cut; code that is has no button that
+// copies it.
+function cutBehind(block, most) {
+  const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT), end = new Range();
+  for (let left = most, node; (node = /** @type {Text | null} */ (walker.nextNode())); left -= node.length) {
+    if (node.length <= left) continue;
+    const whole = node.parentElement?.closest(FORMULAS);
+    if (whole) end.setStartBefore(whole);
+    else end.setStart(node, cutPlace(node.data, left));
+    end.setEndAfter(block.lastChild);
+    for (const head of block.querySelectorAll(".code-head")) if (end.intersectsNode(head.nextElementSibling)) head.classList.add("cut");
+    return end.deleteContents();
+  }
+}
+
+function dress(block, katexScript) {
+  for (const head of block.querySelectorAll(".code-head:not(.cut)")) head.append(codeButton(head.nextElementSibling));
+  if (katexScript && block.querySelector(FORMULAS)) drawFormulas(block, katexScript);
 }
 
 function codeButton(code) {

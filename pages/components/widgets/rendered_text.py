@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from conductor.markdown import STYLES, Growing, rendered
+from conductor.markdown import LONGEST, STYLES, Growing, rendered
 from pages.components.streamlit_patches.component import component
 from pages.components.streamlit_patches.katex import katex_script
 from pages.components.widgets.notable import Notable, notable_data, on_noted
@@ -35,6 +35,9 @@ _component = component(
 
 _growing = Growing()
 
+_TAIL = 20_000
+"""Characters of a text that are shown while it is written and too long to be rendered: its end."""
+
 
 def rendered_text(
     text: str,
@@ -58,8 +61,10 @@ def rendered_text(
     """
     document = _growing.rendered(key, text) if live else rendered(text)
     lines = () if text.strip() else waiting.splitlines()
+    before = len(text) - _TAIL if live and len(text) > LONGEST else 0
     data = {
-        "text": text,
+        "text": text[before:],
+        "before": before,
         "blocks": [f'<p dir="auto">{escape(line)}</p>' for line in lines] or document.blocks,
         "marked": document.marked,
         "problem": document.problem,

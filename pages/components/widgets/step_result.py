@@ -26,6 +26,7 @@ from pages.components.view_models.workflow.card_content import asked_again_in, c
 from pages.components.widgets.controls import expander
 from pages.components.widgets.notable import Notable
 from pages.components.widgets.rendered_text import rendered_text
+from pages.components.widgets.text_block import text_block
 
 _STATUS: dict[str, tuple[str, str, str]] = {
     "waiting": (":material/schedule:", "gray", "not run"),
@@ -42,8 +43,10 @@ _STATUS: dict[str, tuple[str, str, str]] = {
     "paused": (":material/front_hand:", "orange", "held at its gate"),
 }
 
-_RESULT = 4_000
-"""Characters of a tool's result that are shown."""
+_COLOURED = 4_000
+"""Characters of what a tool was sent or returned that are shown as code."""
+
+_TALL = 240
 
 _KEPT_IN_PART: tuple[StepStatus, ...] = ("failed", "cancelled", "interrupted")
 
@@ -116,39 +119,38 @@ def calls_before(state: StepState, *, key: str) -> None:
     calls = quantity(len(uses) + len(state.unanswered), "tool call")
     if (uses or state.unanswered) and (box := expander(calls, "build", key=f"tool-calls-{key}")):
         with box:
-            for use in uses:
-                _tool_use(use)
-            for call in state.unanswered:
-                _unanswered(call, "no result" if state.done else "under way")
+            for at, use in enumerate(uses):
+                _tool_use(use, key=f"tool-{key}-{at}")
+            for at, call in enumerate(state.unanswered):
+                doing = "no result" if state.done else "under way"
+                _unanswered(call, doing, key=f"unanswered-{key}-{at}")
 
 
-def _tool_use(use: ToolUse) -> None:
+def _tool_use(use: ToolUse, *, key: str) -> None:
     """A call of a tool: what it was, who allowed it, its arguments and its result."""
     facts = [duration(use.seconds), *(["error"] if use.is_error else []), *use.origin]
     st.caption(f"**{plain(use.words, limit=200)}** · {plain(' · '.join(facts), limit=400)}")
-    _code(use.call.arguments)
+    _code(indented(use.call.arguments), "json", label="Arguments", key=f"{key}-arguments")
     if use.sent is not None:
         st.caption("Sent in their place:")
-        _code(use.sent)
-    st.code(use.result[:_RESULT], language=None, wrap_lines=True, height=_tall(use.result))
-    if len(use.result) > _RESULT or use.cut is not None:
-        st.caption(f"The beginning of {quantity(use.cut or len(use.result), 'character')}.")
+        _code(indented(use.sent), "json", label="Arguments sent", key=f"{key}-sent")
+    _code(use.result, None, label="Result", key=f"{key}-result")
+    if use.cut is not None:
+        st.caption(f"The beginning of {quantity(use.cut, 'character')}.")
 
 
-def _unanswered(call: TimedCall, state: str) -> None:
+def _unanswered(call: TimedCall, state: str, *, key: str) -> None:
     if call.tool is not None:
         st.caption(f"**{plain(call.name, limit=200)}** · {state}")
-        _code(call.tool.call.arguments)
+        _code(indented(call.tool.call.arguments), "json", label="Arguments", key=key)
 
 
-def _code(arguments: str) -> None:
-    text = indented(arguments)[:_RESULT]
-    st.code(text, language="json", wrap_lines=True, height=_tall(text))
-
-
-def _tall(text: str) -> Literal["content"] | int:
-    """The height of a box of text."""
-    return 240 if len(text) > 600 or text.count("\n") > 8 else "content"
+def _code(text: str, language: Literal["json"] | None, *, label: str, key: str) -> None:
+    if len(text) > _COLOURED:
+        text_block(text, key=key, label=label, heading=False, height=_TALL)
+        return
+    tall = len(text) > 600 or text.count("\n") > 8
+    st.code(text, language=language, wrap_lines=True, height=_TALL if tall else "content")
 
 
 def reasoning_view(state: StepState | None, *, key: str, notable: Notable | None = None) -> None:

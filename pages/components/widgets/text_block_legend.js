@@ -57,5 +57,5 @@ function point(root, body, chosen, { scroll = true } = {}) {
 export function markChosen(root, body) {
   const { chosen } = root.dataset;
   body.classList.toggle("pointed", chosen !== undefined);
-  for (const part of body.children) part.classList.toggle("chosen", part.dataset.source === chosen);
+  for (const part of body.querySelectorAll(".text-block-part")) part.classList.toggle("chosen", part.dataset.source === chosen);
 }

@@ -26,7 +26,7 @@ from conductor.values.message_parts.token_logprobs import MAX_TOP_LOGPROBS
 from conductor.values.message_parts.tools import ToolOffer
 from conductor.values.messages import Effort
 from conductor.values.presets import MAX_ROUNDS
-from conductor.workflow.model import MAX_STEPS
+from conductor.workflow.model import MAX_WRITTEN_STEPS
 from studio.access.errors import ApiError
 from studio.api.error_answers import unsupported
 from studio.api.models import NAMES, WORKER
@@ -167,7 +167,7 @@ class Steering(RequestPart):
 
     workers: Annotated[tuple[str, ...], Field(fail_fast=True, min_length=1)] | None = None
     exclude: Annotated[tuple[str, ...], Field(fail_fast=True)] = ()
-    max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] | None = None
+    max_steps: Annotated[int, Field(ge=1, le=MAX_WRITTEN_STEPS)] | None = None
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
     budget: RequestBudget = RequestBudget()
     workflow: dict[str, Any] | None = Field(default=None, description="see conductor-workflow-1.schema.json")

@@ -23,7 +23,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.file import read_plan
-from conductor.workflow.model import Step, Workflow
+from conductor.workflow.model import MAX_WRITTEN_STEPS, Step, Workflow
 from storage.records import RequestSession, Revision
 from studio.access.auth import Principal
 from studio.access.errors import ApiError
@@ -210,7 +210,7 @@ def _change_settings(terms: Terms, change: ChangeRequest, settings: Settings) ->
     """The settings for a plan that changes a workflow: it may have as many steps."""
     _check_runs(terms.model, change.workflow, terms.workers)
     _check_candidates(terms)
-    most = max(settings.max_steps, len(change.workflow))
+    most = min(MAX_WRITTEN_STEPS, max(settings.max_steps, len(change.workflow)))
     return settings.model_copy(update={"max_steps": most, "rounds": 1, "attempts": 1})
 
 

@@ -184,7 +184,7 @@ def test_a_random_plan_is_the_same_for_the_same_question_and_seed() -> None:
         ("baseline:smoothie:embeddings=yes", "There is no endpoint for embeddings"),
         ("baseline:moa:layers=two", "layers is wrong"),
         ("baseline:moa:aggregator=delta", "No worker named 'delta'"),
-        ("baseline:moa:layers=60", "at most 100 steps"),
+        ("baseline:moa:layers=600", "at most 1,000 steps"),
     ],
 )
 def test_a_wrong_name_or_option_is_refused_with_its_reason(name: str, reason: str) -> None:

@@ -391,3 +391,16 @@ def test_a_step_beside_a_chain_leaves_the_chain_where_it_is():
 def test_the_same_shape_after_the_same_picture_is_laid_out_once():
     earlier = Earlier(pane_layouts(plan(REVIEW)), {step: step for step in range(len(REVIEW))})
     assert pane_layouts(plan(REVIEW), earlier=earlier) is pane_layouts(plan(REVIEW), earlier=earlier)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_plan_of_a_thousand_readers_has_one_picture_that_is_no_strip(narrow: bool) -> None:
+    steps = [
+        Step(instruction="do", worker="w", access=(0,) if at and not narrow else ()) for at in range(999)
+    ]
+    last = Step(instruction="do", worker="w", access=tuple(range(999)) if narrow else (0,))
+    pictures = (*pane_layouts(workflow := Workflow.of([*steps, last])), *layouts(workflow))
+    assert [picture.kind for picture in pictures] == ["flat"] * 2
+    assert all(0.2 < picture.width / picture.height < 5 for picture in pictures)
+    assert len({(card.x, card.y) for card in pictures[0].cards}) == 1_000

@@ -51,7 +51,7 @@ from conductor.values.presets import MODES, Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import Price, WorkerCard
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow.model import Step, Workflow
+from conductor.workflow.model import MAX_STEPS, MAX_WRITTEN_STEPS, Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 from tests.support.runs.charges import took
 from tests.support.runs.conductor_cases import BROKEN, KEEP, ScriptedConductor, plan_text
@@ -206,6 +206,11 @@ async def test_a_limit_of_time_stops_a_planning_call_and_keeps_what_was_written(
     assert {event.run for event in events} == {start.run}
     state = fold(events)
     assert (state.planning_thought, state.planning_text) == ("Hm.", "First, ")
+
+
+def test_a_model_is_asked_for_a_hundred_steps_at_most() -> None:
+    request = plan_request(RunRequest("why?", Settings(max_steps=MAX_STEPS)), pool=_pool())
+    assert request.max_steps == MAX_WRITTEN_STEPS == 100
 
 
 async def test_what_another_call_spends_stops_the_planning_beside_it() -> None:

@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
 from html.parser import HTMLParser
+from operator import add
 from typing import get_args
 
 import pytest
@@ -28,6 +29,7 @@ from conductor.runs.events import (
 )
 from conductor.runs.state import fold
 from conductor.runs.step_state import StepStatus
+from conductor.text.chunks import BEGINNING
 from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Message, Part, Request
@@ -274,9 +276,25 @@ def test_an_answer_is_rendered_and_its_source_is_beside_it() -> None:
 
 
 @pytest.mark.slow
-def test_long_texts_are_whole() -> None:
+def test_of_every_long_text_the_beginning_is_shown_and_the_rest_is_folded() -> None:
     text = "„long“ <b> " * 9_000
-    assert read(text).texts[-1] == text
+    texts = read(text).texts
+    beginnings, rests = texts[::2], texts[1::2]
+    query, answer, instruction, request, arguments, result, response = map(add, beginnings, rests)
+    assert query == answer == response == arguments == result == text
+    assert instruction == f"do {text}"
+    assert request == f"Query {text}"
+    assert max(map(len, beginnings)) <= BEGINNING + len("Query ")
+
+
+@pytest.mark.slow
+def test_of_a_long_text_with_marks_the_first_blocks_are_shown_and_the_rest_is_folded() -> None:
+    line = "**So** it is, in as many words as fill a line of it.\n\n"
+    html = reported(events_with(line * 1_000))
+    answer = html[html.index('id="answer"') : html.index('<details class="source">')]
+    beginning, rest = answer.split("<details>")
+    assert beginning.count("<strong>") == BEGINNING // len(line.replace("*", "").rstrip("\n") + "\n")
+    assert beginning.count("<strong>") + rest.count("<strong>") == 1_000
 
 
 # -- what it states --------------------------------------------------------------------------------
@@ -413,11 +431,13 @@ def test_no_text_of_a_call_changes_an_element_of_the_page(text: str) -> None:
 
 
 def test_of_a_long_result_the_beginning_is_shown_and_the_rest_is_folded() -> None:
-    text = "result " * 2_000
+    text = "result " * 4_000
     events = [event for event in events_with("so") if not isinstance(event, StepFinished)]
     end = output("so").model_copy(update={"tool_uses": (tool_use(text),)})
     events.insert(2, StepFinished(run="run", seq=2, at=2.0, step=0, output=end))
     page = Read(reported(events))
-    assert page.all.count("The rest, 10,000 characters") == 2, "of the arguments and of the result"
-    assert text[:4_000] in page.texts
-    assert text[4_000:] in page.texts
+    assert page.all.count("The rest; shown are 19,999 of 28,000 characters") == 2, (
+        "of the arguments and of the result"
+    )
+    assert text[:19_999] in page.texts
+    assert text[19_999:] in page.texts

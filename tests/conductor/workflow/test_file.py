@@ -111,13 +111,13 @@ def test_only_steps_are_required() -> None:
         (second([1]), "Step 2 reads itself"),
         (second([-1]), "positions start at 0"),
         (text_of(steps=[{**STEP, "access": [1]}, STEP]), "Step 1 reads step 2, which is not before it"),
-        (text_of(steps=[STEP] * 10_000), "has 10,000 steps; a workflow may have at most 100"),
+        (text_of(steps=[STEP] * 10_000), "has 10,000 steps; a workflow may have at most 1,000"),
         ("[" * 200_000, "nested too deeply"),
         (text_of(steps=[]).replace("[]", "[" * 50 + "]" * 50), "'steps.0' is wrong"),
         (text_of(steps=[]).replace("[]", "[" * 500 + "]" * 500), "nested too deeply"),
         (second([]).replace("[]", "[" + "9" * 5000 + "]"), "more than 640 digits"),
         (second([]).replace("[]", "[" + "9" * 400 + "]"), "not before it"),
-        (" " * (MAX_BYTES + 1), "5,000,001 bytes; a workflow file has at most 5,000,000"),
+        (" " * (MAX_BYTES + 1), "10,000,001 bytes; a workflow file has at most 10,000,000"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_sentence(text: str | bytes, reason: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from conductor.errors import WorkflowError
-from conductor.workflow.model import MAX_INSTRUCTION, MAX_STEPS, Step, Topology, Workflow
+from conductor.workflow.model import MAX_INSTRUCTION, MAX_STEPS, MAX_WRITTEN_STEPS, Step, Topology, Workflow
 from tests.support.runs.workflow_cases import workflow_of
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
@@ -66,7 +66,7 @@ def test_a_worker_that_the_pool_lacks_is_named_with_the_choices() -> None:
         ([Step(instruction="do", worker="w", access=(4,))], "Step 1 reads step 5, which is not before it"),
         ([Step(instruction="do", worker="w", access=(-1,))], "positions start at 0"),
         ([Step(instruction="x" * (MAX_INSTRUCTION + 1), worker="w")], "100,001 characters"),
-        ([Step(instruction="do", worker="w")] * (MAX_STEPS + 1), "at most 100 steps"),
+        ([Step(instruction="do", worker="w")] * (MAX_STEPS + 1), "at most 1,000 steps; this one has 1,001"),
     ],
 )
 def test_a_broken_rule_is_said_in_words(steps: list[Step], reason: str) -> None:
@@ -75,7 +75,7 @@ def test_a_broken_rule_is_said_in_words(steps: list[Step], reason: str) -> None:
 
 
 def test_a_hundred_steps_that_read_everything_are_a_workflow() -> None:
-    workflow = workflow_of(*(range(i) for i in range(MAX_STEPS)))
+    workflow = workflow_of(*(range(i) for i in range(MAX_WRITTEN_STEPS)))
     assert workflow.topology == "chain"
 
 

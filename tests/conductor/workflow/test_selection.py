@@ -75,7 +75,7 @@ def test_a_selection_that_leaves_no_step_is_refused() -> None:
 def test_a_selection_with_too_many_steps_is_refused() -> None:
     long = Workflow.of(SECOND.model_copy(update={"instruction": f"figure {at}"}) for at in range(MAX_STEPS))
     diff = plan_diff(long, plan_of((WRITE, ())))
-    with pytest.raises(WorkflowError, match=f"at most {MAX_STEPS} steps"):
+    with pytest.raises(WorkflowError, match=f"at most {MAX_STEPS:,} steps"):
         take_rows(diff, [row for row, (_, new) in enumerate(diff.rows) if new is not None])
 
 

@@ -428,7 +428,7 @@ def test_a_workflow_file_is_told_as_one(store: SessionStore) -> None:
         imported(store, text.encode())
     steps = [{"instruction": "do", "worker": "w"}] * 10_000
     long = json.dumps({"format": "conductor-workflow", "version": 1, "steps": steps})
-    with pytest.raises(FormatError, match="The file has 10,000 steps; a workflow may have at most 100"):
+    with pytest.raises(FormatError, match="The file has 10,000 steps; a workflow may have at most 1,000"):
         previewed(long.encode())
 
 

@@ -192,7 +192,7 @@ _OF_STEP: Mapping[Kind, str] = {
 _OF_ALL: Mapping[Kind, str] = {
     "order": "Moved this way, a step would come before one that it reads.",
     "final": "Both edits change the last step, which gives the answer.",
-    "steps": f"Together they would leave no step, or more than {MAX_STEPS}.",
+    "steps": f"Together they would leave no step, or more than {MAX_STEPS:,}.",
 }
 
 

@@ -18,7 +18,7 @@ from conductor.baselines.planner_file.file_planner import PREFIX as PLANNER
 from conductor.errors import ConductorError
 from conductor.values.budget import Budget, Limit
 from conductor.values.presets import MAX_ROUNDS, MODES, Mode, Settings
-from conductor.workflow.model import MAX_STEPS
+from conductor.workflow.model import MAX_WRITTEN_STEPS
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.page_part import committing, shows
 from pages.components.tab.state import TabState, plain
@@ -154,7 +154,7 @@ class _Panel:
 
     def steps(self) -> None:
         with st.container(horizontal=True, gap="small"):
-            self._number("max_steps", "Step limit", most=MAX_STEPS)
+            self._number("max_steps", "Step limit", most=MAX_WRITTEN_STEPS)
             self._number("rounds", "Round limit", most=MAX_ROUNDS)
 
     def _economy(self) -> None:

@@ -4,7 +4,7 @@ and access, what it saw, and its reasoning.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import streamlit as st
 
@@ -82,8 +82,8 @@ def preview_steps(bench: Workbench, view: SessionView) -> None:
     if view.head is None:
         return
     workflow, previews = view.head.workflow, []
-    for at, step in enumerate(workflow.steps):
-        state = state_of(bench, view, at)
+    states = _states(bench, view, range(len(workflow)))
+    for at, (step, state) in enumerate(zip(workflow.steps, states, strict=True)):
         previews.append(
             Preview(
                 name=step_name(workflow, at),
@@ -165,15 +165,26 @@ def state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None
     """The step's state in the run shown; after an edit, and where that run left the step out, that of its
     known output. None if it will run.
     """
-    state = view.state
-    if state is not None and view.as_run and state.covered(step):
-        run = with_kept_inside(bench, state)
-        return run.steps[step] if run is not None else None
+    return next(_states(bench, view, [step]))
+
+
+def _states(bench: Workbench, view: SessionView, steps: Iterable[int]) -> Iterator[StepState | None]:
+    state = view.state if view.as_run else None
+    run = None if state is None else with_kept_inside(bench, state)
+    for step in steps:
+        if state is not None and state.covered(step):
+            yield None if run is None else run.steps[step]
+        else:
+            yield _of_known_output(view, step)
+
+
+def _of_known_output(view: SessionView, step: int) -> StepState | None:
     output = view.radius.outputs.get(step) if view.radius is not None else None
     if output is None or view.radius is None:
         return None
     pinned = step in view.radius.kept_steps
-    of_run = state.steps if state is not None else ()
+    of_run = view.state.steps if view.state is not None else ()
+    same = (own for own in of_run if own.output and own.output.fingerprint == output.fingerprint)
     return StepState(
         status=status_of(output),
         text=output.text,
@@ -183,7 +194,7 @@ def state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None
         kept_because="pinned" if pinned else None,
         worker_kind=output.worker_kind,
         # The request that made it, where the run shown holds that.
-        request=next((own.request for own in of_run if own.output == output), None),
+        request=next((own.request for own in same if own.output == output), None),
     )
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from conductor.workflow.file import write_plan
-from conductor.workflow.model import MAX_STEPS, Step, Workflow
+from conductor.workflow.model import MAX_WRITTEN_STEPS, Step, Workflow
 from studio.access.errors import ApiError
 from studio.api.requests.body import MAX_VALUES
 from studio.api.requests.chat_request import ChatRequest
@@ -97,7 +97,7 @@ async def test_a_request_of_very_many_values_is_refused_before_it_is_read_whole(
 
 
 @pytest.mark.slow
-def test_the_most_messages_with_all_that_clients_send_back_have_room_beside_the_largest_workflow(
+def test_the_most_messages_with_all_that_clients_send_back_have_room_beside_the_largest_plan_of_a_model(
     stage: Stage,
 ) -> None:
     stage.plays(Paced("alpha", ["So."]))
@@ -108,7 +108,9 @@ def test_the_most_messages_with_all_that_clients_send_back_have_room_beside_the_
         "status": "completed",
         "content": [{"type": "output_text", "text": "a", "annotations": [], "logprobs": []}],
     }
-    steps = [Step(instruction="a", worker="alpha", access=tuple(range(at))) for at in range(MAX_STEPS)]
+    steps = [
+        Step(instruction="a", worker="alpha", access=tuple(range(at))) for at in range(MAX_WRITTEN_STEPS)
+    ]
     workflow = json.loads(
         write_plan(Workflow.of(steps), query="?", origin="import", workers=("alpha",), label=None)
     )

@@ -63,6 +63,24 @@ def test_the_page_shows_each_call_of_a_tool_with_who_allowed_it(app, called):
     ]
 
 
+def test_a_long_argument_and_a_long_result_are_there_as_a_whole(app, bench):
+    session = bench.ask("Why?").id
+    first, *rest = tool_events(text := "a long text " * 500)
+    assert isinstance(first, RunStarted)
+    bench.editing.edit(session, first.workflow, note="By hand")
+    begin(bench.store, session, "r")
+    keep(bench.store, first, *rest)
+    page = app(session=session)
+    page.session_state["selected"] = 0
+    page.session_state[f"tool-calls-{session}-0"] = True
+    page.run()
+    assert not page.exception
+    sent = [json.loads(each.proto.json) for each in page.get("bidi_component") if each.proto.json]
+    texts = [(each["label"], each["parts"][0][0]) for each in sent if {"parts", "label"} <= each.keys()]
+    assert ("Arguments", json.dumps({"path": text}, indent=2)) in texts
+    assert ("Result", text) in texts
+
+
 def test_a_row_counts_its_calls_and_has_a_line_for_each():
     [row] = row_text(*measured(tool_events("a.txt")))
     assert row.details[-1] == "2 requests and 2 tool calls"
