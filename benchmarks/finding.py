@@ -1,26 +1,28 @@
-"""How long it takes to list and to find among 10,000 sessions: python benchmarks/finding.py [--json].
+"""What it costs to list and to find sessions in a small store and a large one: python benchmarks/finding.py.
 
-The sessions are made by the thousand straight through the tables, so that the triggers index them as they
-index the app's. Each question is asked of the store and held against the least that the same file allows:
-a bare query for one page of titles, on a connection of its own, without SQLAlchemy.
+The sessions are made straight through the tables, by the thousand, so that the triggers index them as they
+index the app's: each has one to three steps, two runs with answers of 60 words and their charges, a fifth of
+them a tag. A question is a window of a list, which counts up to 1,000 sessions, and its first page of 20.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
-import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import suppress
 from itertools import accumulate, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from sqlalchemy import Connection
 
 from benchmarks.measure import Spread
 from benchmarks.report import machine
@@ -28,15 +30,18 @@ from conductor.workflow.model import Step, Workflow
 from storage import EVERYTHING, SessionFilter, SessionStore
 from storage.database.database import Database
 from storage.database.schema import CHARGES, REVISIONS, RUNS, SESSIONS, TAGS
+from storage.search import listing
+from storage.search.conditions import facet_names
+from storage.search.query import snippets, summaries
 
-SESSIONS_MADE = 10_000
-ROUNDS = 15
+SIZES = (10_000, 100_000)
+ROUNDS = 5
+REPEATS = 4
 BATCH = 2_000
 PAGE = 20
 STATES = ("finished", "finished", "finished", "planned", "failed", "cancelled")
 WORKERS = ("planner-7b", "writer-8b", "critic-7b", "steady-13b")
 COMMON, RARE = "question", "zeppelin"
-BARE = "SELECT id, title, updated_at FROM sessions WHERE deleted_at IS NULL ORDER BY updated_at DESC LIMIT 20"
 
 CHOICES = "choices: workers, then tags"
 
@@ -53,12 +58,21 @@ QUESTIONS: Mapping[str, SessionFilter] = {
     "topology": SessionFilter(topologies=("chain",)),
     "worker": SessionFilter(workers=(WORKERS[0],)),
     "tag": SessionFilter(tags=("tag 5",)),
-    "date": SessionFilter(since=SESSIONS_MADE * 0.4, until=SESSIONS_MADE * 0.5),
+    "date": SessionFilter(since=4_000.0, until=5_000.0),
     "tokens": SessionFilter(least_tokens=1000, most_tokens=2000),
     "all at once": SessionFilter(
         search=COMMON, states=("finished",), topologies=("chain",), workers=(WORKERS[0],), least_tokens=500
     ),
 }
+
+
+class Cost(NamedTuple):
+    """Processor time in seconds; how many sessions a window has, and whether others follow."""
+
+    window: Spread
+    snippets: Spread
+    count: int
+    has_more: bool
 
 
 def fill(url: str, *, count: int) -> None:
@@ -156,55 +170,77 @@ def _session_rows(number: int, words: Callable[[int], str], chance: random.Rando
     return {"sessions": [session], "revisions": [shape], "runs": runs, "charges": charges, "tags": tags}
 
 
-def measure(url: str, *, rounds: int) -> dict[str, dict[str, Spread]]:
-    """Seconds of each question: its first page, how many it finds, and the snippets of that page."""
-    with SessionStore.open(url) as store:
-        spreads = {}
+def measure(url: str, *, rounds: int) -> dict[str, Cost]:
+    """What each question costs in a store: the window of a list with its first page, and its snippets."""
+    costs = {}
+    # On a connection: a store answers the same question from memory, until something is written.
+    database = Database(url)
+    clock = _clock(database)
+    with database.transaction(to="read") as connection:
         for name, filter in QUESTIONS.items():
-            page = [summary.id for summary in store.sessions.listed(filter, limit=PAGE)]
-            calls: Mapping[str, Callable[[], object]] = {
-                "page": lambda filter=filter: store.sessions.listed(filter, limit=PAGE),
-                "count": lambda filter=filter: store.sessions.count(filter),
-                "snippets": lambda page=page, filter=filter: store.sessions.snippets(page, filter.search),
-            }
-            spreads[name] = {part: _spread(ask, rounds=rounds) for part, ask in calls.items()}
-        choices: Mapping[str, Callable[[], object]] = {
-            "page": store.sessions.known_workers,
-            "count": store.sessions.known_tags,
-        }
-        spreads[CHOICES] = {part: _spread(ask, rounds=rounds) for part, ask in choices.items()}
-    return spreads
+            window = listing.window(connection, filter)
+            page = window.ids[:PAGE]
+            asks: Sequence[Callable[[], object]] = (
+                lambda filter=filter: summaries(connection, listing.window(connection, filter).ids[:PAGE]),
+                lambda page=page, filter=filter: snippets(connection, page, filter.search),
+            )
+            spreads = [_spread(ask, rounds=rounds, clock=clock) for ask in asks]
+            costs[name] = Cost(*spreads, count=len(window.ids), has_more=window.further is not None)
+        names = _spread(lambda: list(_names(connection)), rounds=rounds, clock=clock)
+        costs[CHOICES] = Cost(names, names, count=len(list(_names(connection))), has_more=False)
+    database.close()
+    return costs
 
 
-def bare(file: Path, *, rounds: int) -> Spread:
-    """Seconds of the bare query on the same file."""
-    with closing(sqlite3.connect(file)) as connection:
-        return _spread(lambda: connection.execute(BARE).fetchall(), rounds=rounds)
+def _names(connection: Connection) -> Iterator[str]:
+    for kind in ("worker", "tag"):
+        yield from facet_names(connection, kind)
 
 
-def _spread(ask: Callable[[], object], *, rounds: int) -> Spread:
+def _clock(database: Database) -> Callable[[], float]:
+    """Seconds of processor time of this process, and of the processes of a PostgreSQL on this machine."""
+    if database.path is not None:
+        return time.process_time
+    ticks = os.sysconf("SC_CLK_TCK")
+    own = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+    with database.transaction(to="read") as connection:
+        pids = connection.exec_driver_sql(own).scalars().all()
+
+    def seconds() -> float:
+        used = 0
+        for pid in pids:
+            with suppress(OSError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                used += int(fields[11]) + int(fields[12])
+        return time.process_time() + used / ticks
+
+    return seconds
+
+
+def _spread(ask: Callable[[], object], *, rounds: int, clock: Callable[[], float]) -> Spread:
     ask()
     samples = []
     for _ in range(rounds):
-        began = time.perf_counter()
-        ask()
-        samples.append(time.perf_counter() - began)
+        began = clock()
+        for _ in range(REPEATS):
+            ask()
+        samples.append((clock() - began) / REPEATS)
     return Spread.of(samples)
 
 
-def lines(floor: Spread, spreads: Mapping[str, Mapping[str, Spread]]) -> Iterator[str]:
+def lines(sizes: Sequence[int], measured: Sequence[Mapping[str, Cost]]) -> Iterator[str]:
     """The numbers as a table in Markdown."""
-    yield f"{machine()}; {SESSIONS_MADE:,} sessions; median (minimum)"
-    yield f"A bare query for a page of titles takes {floor.median * 1e3:.2f} ms ({floor.minimum * 1e3:.2f})."
+    small, large = sizes
+    yield f"{machine()}; milliseconds of processor time, median (minimum)"
     yield ""
-    yield "| asked for | a page, ms | / bare | how many, ms | / bare | snippets, ms |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-    for name, parts in spreads.items():
-        page, count, snippets = parts["page"], parts["count"], parts.get("snippets")
+    yield f"| asked for | of {small:,}: sessions | ms | of {large:,}: sessions | ms | ratio | snippets, ms |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for name in measured[0]:
+        few, many = (costs[name] for costs in measured)
+        ratio = many.window.minimum / few.window.minimum
         yield (
-            f"| {name} | {_milliseconds(page)} | {page.median / floor.median:.0f} "
-            f"| {_milliseconds(count)} | {count.median / floor.median:.0f} "
-            f"| {'' if snippets is None else _milliseconds(snippets)} |"
+            f"| {name} | {few.count} | {_milliseconds(few.window)} | {many.count} "
+            f"| {_milliseconds(many.window)} | {ratio:.1f} | {_milliseconds(many.snippets)} |"
         )
 
 
@@ -215,20 +251,27 @@ def _milliseconds(spread: Spread) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table, or the numbers as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--sizes", nargs=2, type=int, default=SIZES, metavar="N", help="sessions in each store"
+    )
+    parser.add_argument(
+        "--stores", nargs=2, metavar="URL", help="two stores, which are filled if they are empty, and stay"
+    )
     parser.add_argument("--json", action="store_true", help="the numbers, in seconds")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "conductor.db"
-        fill(f"sqlite:///{file}", count=SESSIONS_MADE)
-        floor = bare(file, rounds=ROUNDS)
-        spreads = measure(f"sqlite:///{file}", rounds=ROUNDS)
+        stores = options.stores or [f"sqlite:///{folder}/{size}.db" for size in options.sizes]
+        measured = []
+        for url, size in zip(stores, options.sizes, strict=True):
+            with SessionStore.open(url) as store:
+                is_empty = not store.sessions.newest(limit=1)
+            if is_empty:
+                fill(url, count=size)
+            measured.append(measure(url, rounds=ROUNDS))
     if options.json:
-        numbers = {
-            name: {part: vars(spread) for part, spread in parts.items()} for name, parts in spreads.items()
-        }
-        print(json.dumps({"machine": machine(), "bare": vars(floor), "found": numbers}, indent=2))
+        print(json.dumps({"machine": machine(), "sizes": options.sizes, "costs": measured}, default=vars))
     else:
-        print("\n".join(lines(floor, spreads)))
+        print("\n".join(lines(options.sizes, measured)))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.finding import CHOICES, QUESTIONS, bare, fill, lines, measure
+from benchmarks.finding import CHOICES, QUESTIONS, fill, lines, measure
 from storage import SessionFilter, SessionStore
 
 pytestmark = pytest.mark.slow  # it measures a program that measures, at length
@@ -33,8 +33,9 @@ def test_the_sessions_are_found_as_the_apps_own_are(file: Path) -> None:
 
 @pytest.mark.thorough
 def test_every_question_is_measured_and_has_a_line(file: Path) -> None:
-    floor, times = bare(file, rounds=2), measure(f"sqlite:///{file}", rounds=2)
-    assert set(times) == {*QUESTIONS, CHOICES}
-    assert all(spread.minimum > 0 for parts in times.values() for spread in parts.values())
-    table = list(lines(floor, times))
-    assert [line.split(" | ")[0] for line in table[5:]] == [f"| {name}" for name in times]
+    costs = measure(f"sqlite:///{file}", rounds=2)
+    assert set(costs) == {*QUESTIONS, CHOICES}
+    assert all(cost.window.minimum > 0 for cost in costs.values())
+    assert (costs["everything"].count, costs["everything"].has_more) == (60, False)
+    table = list(lines((60, 60), (costs, costs)))
+    assert [line.split(" | ")[0] for line in table[4:]] == [f"| {name}" for name in costs]

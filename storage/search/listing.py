@@ -57,7 +57,7 @@ def window(
         return Window((), None)
     at = None if after is None else path.place(connection, after)
     # A session is listed at its newest text with the word, and not again behind a place.
-    reads_texts = len(path.terms) > 1 or path.is_wider or (bool(path.terms) and after is not None)
+    reads_texts = len(path.terms) > 1 or (bool(path.terms) and after is not None)
     if scanned is not None and reads_texts:
         scanned //= _TEXTS_OF_A_SESSION
     # In the order of the walk: of several rows of a session the first counts.
@@ -78,7 +78,7 @@ def window(
         passed += len(rows)
         if scanned is not None and passed >= scanned:
             return Window(tuple(ids), cursor_of(rows[-1]))
-        chunk = 4 * _CHUNK
+        chunk = 4 * _CHUNK if scanned is None else min(4 * _CHUNK, scanned - passed)
 
 
 def many(count: int, noun: str) -> str:

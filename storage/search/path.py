@@ -41,8 +41,11 @@ _RARE_IN_TEXTS = 200
 _IN_ORDER = (2, 4)
 """Letters of the beginnings that SQLite's index has, see `search_sqlite.sql`."""
 
+_COLLECTED = 5000
+"""So many texts are collected rather than looked at one by one."""
+
 _SAMPLE, _DENSE = 200, 20
-"""So many texts are looked at; if one in so many has the term, all are."""
+"""Of so many texts of a wider term one in so many must have the term, or it is looked up itself."""
 
 _BETWEEN = "~"
 
@@ -218,6 +221,8 @@ def _way_to(connection: Connection, term: Term) -> Term:
         return term
     words = tuple(whole) or (last[:length],)
     wider = Term(" ".join(words), words, begins=not whole)
+    if _size(connection, texts_with(connection, wider), most=_COLLECTED) <= _COLLECTED:
+        return term
     texts = connection.execute(texts_with(connection, wider).limit(_SAMPLE)).all()
     with_term = sum(has_term(row.text, term) for row in texts)
     return wider if with_term * _DENSE >= len(texts) else term

@@ -122,11 +122,16 @@ def _how(process: SpawnProcess) -> str:
 
 def _run(serve: Serve, listener: socket.socket) -> None:
     """What a process does: it also ends in order where its parent dies."""
-    threading.Thread(target=_end_with_parent, name="parent-watch", daemon=True).start()
+    end_with_parent()
     serve(listener)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Have this process end in order, as at SIGTERM, where its parent dies."""
+    threading.Thread(target=_watch_parent, name="parent-watch", daemon=True).start()
+
+
+def _watch_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -1,17 +1,24 @@
-"""One process that serves the API at a socket which its command has opened.
+"""Processes that serve the API at sockets which their command has opened.
 
 A module of its own, because `serve --processes` starts it in each of its processes.
 """
 
 from __future__ import annotations
 
+import os
 import socket
+from collections.abc import Sequence
+from functools import partial
+from tempfile import TemporaryDirectory
 
+from conductor.own_settings import setting
 from studio.access.exposure import configured_access
 from studio.access.machine_token import MachineToken
 from studio.api.serving.configured import configured_api
+from studio.api.serving.processes import Processes, end_with_parent
 from studio.api.serving.server import ApiServer
 from studio.api.serving.stop_signals import until_stop_signal
+from studio.telemetry.logs import LOG, log_as_json
 
 
 def serve_at(host: str, listener: socket.socket) -> None:
@@ -24,3 +31,20 @@ def serve_at(host: str, listener: socket.socket) -> None:
     with until_stop_signal(), configured_api(machine=machine, is_open=is_open) as configured:
         server = ApiServer(configured.api, host=host, listener=listener, beside=configured.beside)
         server.run()
+
+
+def serve_each(host: str, listeners: Sequence[socket.socket], processes: int) -> None:
+    """Serve with so many processes until SIGTERM or SIGINT."""
+    if setting(LOG) == "json":
+        # Of what starts and replaces them.
+        log_as_json()
+    with TemporaryDirectory(prefix="conductor-metrics-") as shared:
+        # The client of Prometheus reads it in each process: together they count as one server.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+        Processes(partial(serve_at, host), listeners, number=processes).run()
+
+
+def serve_beside(host: str, listeners: Sequence[socket.socket], processes: int) -> None:
+    """What the process does that has the API's processes beside the app: it ends where the app does."""
+    end_with_parent()
+    serve_each(host, listeners, processes)

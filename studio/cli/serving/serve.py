@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import runpy
 import socket
@@ -12,14 +13,12 @@ import threading
 import time
 import urllib.request
 from contextlib import suppress
-from functools import partial
 from http.client import HTTPException
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from conductor.errors import PoolError, ServeError
-from conductor.own_settings import set_here, setting
+from conductor.own_settings import set_here
 from conductor.typed_command import command_name
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
@@ -44,10 +43,11 @@ _HOST_HELP = f"The address to listen at; beyond loopback the app needs {SETTING}
 
 _port = count(_PORT_HELP, "PORT", least=0, most=65535)
 _processes = count(
-    "Answer with N processes, with --api-only; see docs/scaling.md.",
+    "Answer the API with N processes, beside the app or alone; see docs/scaling.md.",
     least=1,
     most=MOST_PROCESSES,
 )
+_api_port = count("Where the API's processes are beside the app.", "PORT", least=0, most=65535)
 # An empty address would be every one of this machine.
 _host = option(_HOST_HELP, "HOST", not_empty("name an address, like 127.0.0.1"))
 
@@ -63,6 +63,7 @@ def serve(
     app_url: Annotated[str | None, option("The app's address, for links to runs.", "URL")] = None,
     *,
     processes: Annotated[int, _processes] = 1,
+    api_port: Annotated[int, _api_port] = _API_PORT,
     log_json: Annotated[bool, flag("--log-json", "Log as JSON lines, without texts and keys.")] = False,
     on_ray: OnRay,
     options: Configured,
@@ -80,11 +81,6 @@ def serve(
     if log_json:
         set_here("CONDUCTOR_LOG", "json")
     api_only = api_only or on_ray.ray is not None
-    if processes > 1 and not api_only:
-        raise ServeError(
-            "The app is one process; add --api-only, or leave --processes out. Several apps may share a "
-            "store on PostgreSQL, each started by itself (docs/postgresql.md)."
-        )
     access = configured_access(host)
     if not api_only and access.password is None and reaches_beyond(host):
         raise ServeError(
@@ -99,6 +95,8 @@ def serve(
         return serve_on_ray(on_ray, options, host=host or _API_HOST, port=port)
     if api_only:
         return _serve_api(host, port, processes, options)
+    if processes > 1:
+        _serve_beside(host, api_port, processes)
     return _serve_app(host, port, as_json=options.json)
 
 
@@ -165,16 +163,50 @@ def _free_port(host: str, port: int) -> int:
 # -- the API alone ---------------------------------------------------------------------------------
 
 
-def _serve_api(host: str | None, port: int | None, processes: int, options: Configured) -> int:
+def _serve_beside(host: str | None, port: int, processes: int) -> None:
+    """Start the API's processes beside the app, with whose process they end."""
     # Here, because the app is started without it.
+    from studio.api.serving.server import listen_for_each, url_of  # noqa: PLC0415
+    from studio.cli.serving.api_process import serve_beside  # noqa: PLC0415
+
+    host = host or _API_HOST
+    _prepare_store(processes)
+    created_token()
+    listeners = listen_for_each(host, port, number=processes)
+    print_remark(f"The API is also at {url_of(host, listeners[0])}, in {processes} processes of its own.")
+    context = multiprocessing.get_context("spawn")
+    context.Process(target=serve_beside, args=(host, listeners, processes), name="api").start()
+    for listener in listeners:
+        listener.close()
+
+
+def _serve_api(host: str | None, port: int | None, processes: int, options: Configured) -> int:
+    from studio.api.serving.server import listen_for_each, url_of  # noqa: PLC0415
+    from studio.cli.serving.api_process import serve_at, serve_each  # noqa: PLC0415
+
+    host = host or _API_HOST
+    _prepare_store(processes)
+    token = created_token()
+    listeners = listen_for_each(host, _API_PORT if port is None else port, number=processes)
+    is_open = configured_access(host).api_open
+    print_address(url_of(host, listeners[0]), None if is_open else token.path, options)
+    try:
+        configured_pool()
+    except PoolError as error:
+        print_remark(str(error))
+    if processes == 1:
+        serve_at(host, listeners[0])
+    else:
+        serve_each(host, listeners, processes)
+    return 0
+
+
+def _prepare_store(processes: int) -> None:
+    """Make the store, or bring it up to date: what is wrong with it ends the command. Raises `ServeError`."""
     from storage import SessionStore, default_url  # noqa: PLC0415
     from storage.database.database import several_may_write, sqlite_file  # noqa: PLC0415
-    from studio.api.serving.processes import Processes  # noqa: PLC0415
-    from studio.api.serving.server import listen_for_each, url_of  # noqa: PLC0415
-    from studio.cli.serving.api_process import serve_at  # noqa: PLC0415
-    from studio.telemetry.logs import LOG, log_as_json  # noqa: PLC0415
 
-    url, host = default_url(), host or _API_HOST
+    url = default_url()
     if processes > 1 and os.name != "posix":
         raise ServeError("Several processes can share a port on POSIX systems only; leave --processes out.")
     if processes > 1 and sqlite_file(url) is not None and not several_may_write():
@@ -184,28 +216,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
             "and later cannot): name a PostgreSQL database in CONDUCTOR_DATABASE_URL or --database "
             "(docs/postgresql.md), or leave --processes out."
         )
-    # Made or brought up to date here, so that what is wrong with it ends the command.
     SessionStore.open(url).close()
-    token = created_token()
-    listeners = listen_for_each(host, _API_PORT if port is None else port, number=processes)
-    is_open = configured_access(host).api_open
-    print_address(url_of(host, listeners[0]), None if is_open else token.path, options)
-    try:
-        configured_pool()
-    except PoolError as error:
-        print_remark(str(error))
-    serve = partial(serve_at, host)
-    if processes == 1:
-        serve(listeners[0])
-    else:
-        if setting(LOG) == "json":
-            # Of what starts and replaces them.
-            log_as_json()
-        with TemporaryDirectory(prefix="conductor-metrics-") as shared:
-            # The client of Prometheus reads it in each process: together they count as one server.
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-            Processes(serve, listeners, number=processes).run()
-    return 0
 
 
 def configure(options: Configured) -> None:

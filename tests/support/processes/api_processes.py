@@ -58,17 +58,19 @@ class ApiProcesses:
 
 @contextmanager
 def serving_processes(
-    database: str, folder: Path, upstream: str, *options: str, pool: str = POOL
+    database: str, folder: Path, upstream: str, *options: str, pool: str = POOL, beside_app: bool = False
 ) -> Iterator[ApiProcesses]:
-    """`serve --api-only` with further options; its only worker, `alpha`, is the endpoint `upstream`, or the
-    pool has that address wherever it writes `{url}`.
+    """`serve --api-only`, or with `beside_app` the app, whose address is the `url` then, with further options.
+
+    Its only worker, `alpha`, is the endpoint `upstream`, or the pool has that address where it writes `{url}`.
     """
     folder.mkdir(exist_ok=True)
     (folder / "pool.toml").write_text(pool.format(url=upstream), encoding="utf-8")
     with SessionStore.open(database) as store:
         _, token = store.tokens.create(folder.name)
     settings = {"CONDUCTOR_DATABASE_URL": database, "CONDUCTOR_POOL": str(folder / "pool.toml")}
-    command = [sys.executable, "-m", "conductor", "serve", "--api-only", "--port", "0", "--json", *options]
+    alone = () if beside_app else ("--api-only",)
+    command = [sys.executable, "-m", "conductor", "serve", *alone, "--port", "0", "--json", *options]
     environment = {**os.environ, **settings, "PYTHONPATH": str(ROOT)}
     log = folder / "log"
     with (

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -202,3 +204,19 @@ def test_processes_end_where_their_parent_is_killed(three: ApiProcesses, databas
     processes = finished_in(three, database)
     three.process.kill()
     until(lambda: not any(map(lives, processes)))
+
+
+def test_the_app_has_processes_of_the_api_beside_it(database: str, tmp_path: Path, upstream: Served) -> None:
+    options = ("--processes", "2", "--api-port", "0")
+    with serving_processes(
+        database, tmp_path / "beside", upstream.base_url, *options, beside_app=True
+    ) as app:
+        assert httpx.get(app.url).status_code == 200
+        address = re.search(r"The API is also at (\S+), in 2 processes", app.log.read_text(encoding="utf-8"))
+        assert address is not None
+        beside = replace(app, url=address[1])
+        until(lambda: len(finished_in(beside, database)) == 2)
+        processes = finished_in(beside, database)
+        assert app.process.pid not in processes
+        app.process.kill()
+        until(lambda: not any(map(lives, processes)))
