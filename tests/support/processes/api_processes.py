@@ -60,9 +60,9 @@ class ApiProcesses:
 def serving_processes(
     database: str, folder: Path, upstream: str, *options: str, pool: str = POOL, beside_app: bool = False
 ) -> Iterator[ApiProcesses]:
-    """`serve --api-only`, or with `beside_app` the app, whose address is the `url` then, with further options.
+    """`serve --api-only`, or with `beside_app` the app, whose address is the `url`; with further options.
 
-    Its only worker, `alpha`, is the endpoint `upstream`, or the pool has that address where it writes `{url}`.
+    Its only worker, `alpha`, is the endpoint `upstream`, or the pool has that address for `{url}`.
     """
     folder.mkdir(exist_ok=True)
     (folder / "pool.toml").write_text(pool.format(url=upstream), encoding="utf-8")
