@@ -118,7 +118,12 @@ def test_within_the_calendar_it_is_what_python_has(at: datetime) -> None:
     )
 
 
-OF_THE_CLOCK = {"storage/api_token.py", "storage/migrations/__init__.py", "studio/telemetry/logs.py"}
+OF_THE_CLOCK = {
+    "storage/api_token.py",
+    "storage/migrations/__init__.py",
+    "storage/store/backup.py",
+    "studio/telemetry/logs.py",
+}
 """They take the moments of this machine's clock alone."""
 
 

@@ -81,11 +81,10 @@ def facet_names(connection: Connection, kind: FacetKind) -> tuple[str, ...]:
     # From name to name, however many sessions have each.
     next_name = select(func.min(row.name)).where(row.kind == kind, row.name > least.c.name).scalar_subquery()
     names = least.union_all(select(next_name).where(least.c.name.is_not(None)))
-    is_listed = exists().where(
-        row.kind == kind,
-        row.name == names.c.name,
-        exists().where(SESSIONS.c.id == row.session, SESSIONS.c.deleted_at.is_(None)),
-    )
+    own = select(row.session).join(SESSIONS, SESSIONS.c.id == row.session)
+    # The limit is for PostgreSQL, which would look at all sessions for an EXISTS.
+    first = own.where(row.kind == kind, row.name == names.c.name, SESSIONS.c.deleted_at.is_(None)).limit(1)
+    is_listed = first.scalar_subquery().is_not(None)
     return tuple(connection.scalars(select(names.c.name).where(is_listed).order_by(names.c.name)))
 
 
@@ -134,12 +133,27 @@ def with_tokens(filter: SessionFilter) -> Select[str]:
     return select(SESSION_SUMS.c.session).where(filter.least_tokens <= _TOKENS, *most)
 
 
+_COMMON = 0.005
+"""The part of all texts that must have a term for PostgreSQL to look through the newest."""
+
+
+def _estimate(connection: Connection, query: Select[Any]) -> float:
+    """How many rows PostgreSQL expects, by its statistics."""
+    compiled = query.compile(dialect=connection.dialect)
+    plans = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {compiled}", compiled.params).scalar_one()
+    return float(plans[0]["Plan"]["Plan Rows"])
+
+
 def texts_with(connection: Connection, term: Term) -> Select[Any]:
     """The texts with a term, newest first: the columns `key`, `session` and `text`."""
     columns = TEXTS.c.session, TEXTS.c.text
     if connection.dialect.name != "sqlite":
         in_index = literal_column("texts.words").op("@@")(func.term(literal(term.text), term.begins))
         query = select(TEXTS.c.id.label("key"), *columns).where(in_index)
+        if _estimate(connection, query) < _estimate(connection, select(TEXTS.c.id)) * _COMMON:
+            # The offset has the index read for all of them, and not the table until there are enough.
+            few = query.offset(0).subquery()
+            return select(few.c.key, few.c.session, few.c.text).order_by(few.c.key.desc())
         return query.order_by(TEXTS.c.id.desc())
     # What stands beside a row of the index is looked up, so that the index gives the order.
     key, own = INDEX.c.rowid, TEXTS.c.id == INDEX.c.rowid

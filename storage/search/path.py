@@ -17,7 +17,6 @@ from conductor.errors import StorageError
 from storage.database.schema import SESSION_FACETS, SESSIONS, TEXTS
 from storage.records import SessionFilter
 from storage.search.conditions import (
-    INDEX,
     Facet,
     FacetKind,
     base,
@@ -201,9 +200,9 @@ def _along_texts(
         }
         terms = sorted(terms, key=sizes.__getitem__)
     way = ways[terms[0]]
-    key = INDEX.c.rowid if connection.dialect.name == "sqlite" else TEXTS.c.id
     query = texts_with(connection, way)
-    return Path(query, key, TEXTS.c.session, tests, tuple(terms), is_wider=way != terms[0])
+    key, session = query.selected_columns.key, query.selected_columns.session
+    return Path(query, key, session, tests, tuple(terms), is_wider=way != terms[0])
 
 
 def _way_to(connection: Connection, term: Term) -> Term:

@@ -81,7 +81,9 @@ def test_nothing_that_an_older_version_wrote_is_lost_or_changed(old: Path, url: 
     before = rows(old)
     SessionStore.open(url).close()
     after = rows(old)
-    for table in before.keys() - {"meta", "alembic_version"}:
+    # The index of words is made again, with the beginnings of words in it.
+    own = {table for table in before if not table.startswith("words")}
+    for table in own - {"meta", "alembic_version"}:
         columns = before[table][0].keys() - REPLACED.get(table, set()) if before[table] else ()
         old_rows, new_rows = (
             [{name: row[name] for name in columns} for row in tables[table]] for tables in (before, after)

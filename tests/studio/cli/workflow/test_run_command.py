@@ -168,7 +168,7 @@ def test_wrong_arguments_exit_with_2(line: Line, arguments: list[str], reason: s
         (["run", "x" * 100_000], "100,000 characters; the limit is 50,000"),
         (["run", "--workflow", "nope.json"], r"nope\.json cannot be read: No such file"),
         (["run", "--workflow", "."], "cannot be read: Is a directory"),
-        (["run", "--workflow", "/dev/zero"], "more than 5,000,000 bytes, the most for a workflow file"),
+        (["run", "--workflow", "/dev/zero"], "more than 10,000,000 bytes, the most for a workflow file"),
         (["run", "--workflow", "text.txt"], "The file is not JSON"),
         (["run", "--workflow", "unasked.json"], "The file names no query"),
         (["run", "--workflow", "strange.json"], "needs alpha, beta, which this pool does not have"),
