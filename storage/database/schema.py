@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     Dialect,
     Double,
     ForeignKey,
@@ -166,6 +167,10 @@ SESSIONS = _table(
     settings=Json(TypeAdapter(Settings)),
     conversation=Json(TypeAdapter(Conversation)),
 )
+
+OF_PEOPLE: ColumnElement[bool] = literal_column("COALESCE(sessions.origin, '') <> 'evaluation'")
+OF_EVALUATIONS: ColumnElement[bool] = literal_column("sessions.origin = 'evaluation'")
+"""Of a session; written out as the partial indexes of the lists have them."""
 
 TAGS = _table("tags", key="session tag", goes_with="session")
 

@@ -25,14 +25,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import ColumnClause
 
-from storage.database.schema import RUNS, SESSION_FACETS, SESSION_SUMS, SESSIONS, TEXTS
+from storage.database.schema import (
+    OF_EVALUATIONS,
+    OF_PEOPLE,
+    RUNS,
+    SESSION_FACETS,
+    SESSION_SUMS,
+    SESSIONS,
+    TEXTS,
+)
 from storage.records import SessionFilter
 from storage.search.terms import Term
 from storage.tables.ledger import MAY_CALL
-
-_LISTED: ColumnElement[bool] = literal_column("COALESCE(sessions.origin, '') <> 'evaluation'")
-_EVALUATED: ColumnElement[bool] = literal_column("sessions.origin = 'evaluation'")
-"""As the partial indexes have them, so written out."""
 
 _WORDS: ColumnClause[Any] = column("words")
 INDEX = table("words", column("rowid"), _WORDS)
@@ -96,9 +100,9 @@ def base(filter: SessionFilter) -> Iterator[ColumnElement[bool]]:
     if filter.deleted:
         yield SESSIONS.c.expires_at.is_(None)
     if filter.evaluated:
-        yield _EVALUATED
+        yield OF_EVALUATIONS
     elif not filter.deleted:
-        yield _LISTED
+        yield OF_PEOPLE
 
 
 def between_dates(filter: SessionFilter, updated_at: ColumnElement[float]) -> Iterator[ColumnElement[bool]]:

@@ -15,6 +15,8 @@ from conductor.values.messages import Value
 from storage.database.database import Database
 from storage.database.schema import META
 from storage.database.time_slice import slice_of
+from storage.records import SessionFilter
+from storage.search import listing
 from storage.store.processes import Processes
 from storage.store.transactions import Part, Transactions
 from storage.tables import ageing, garbage_collection, runs
@@ -28,6 +30,9 @@ _FILLER, _FILLER_BYTES = "filler", 128 * 1024
 _INCREMENTAL = 2
 """What SQLite calls a file that can give unused pages back."""
 
+_SAMPLE = 50
+"""Deleted sessions that are measured."""
+
 _PAGES = 64
 """That are cut off a file together: 256 kB."""
 
@@ -36,7 +41,9 @@ _WAIT_SECONDS = 10.0
 
 
 class Room(Value):
-    """The store's size in bytes, how many sessions are `deleted`, and about what cleaning up would free."""
+    """The store's size in bytes, how many sessions are `deleted`, as `Sessions.count` counts, and about what
+    it would free to remove these, by the size of some.
+    """
 
     bytes: int
     deleted: int
@@ -73,12 +80,12 @@ class Housekeeping(Part):
 
     def room(self) -> Room:
         """What the store takes now."""
-        gone = self._read(garbage_collection.removable, before=None)
+        count = self._cached(listing.count, SessionFilter(deleted=True))
+        taken = self._cached(garbage_collection.taken_by_removable, before=None, most=_SAMPLE) if count else 0
         return Room(
             bytes=self._transactions.database.size,
-            deleted=len(gone),
-            freeable=unused(self._transactions.database)
-            + (self._cached(garbage_collection.taken_by_removable, before=None) if gone else 0),
+            deleted=count,
+            freeable=unused(self._transactions.database) + taken * max(count, _SAMPLE) // _SAMPLE,
         )
 
     def check_room(self) -> None:
@@ -102,9 +109,11 @@ class Housekeeping(Part):
 
         return self._write(claim)
 
-    def aged(self, *, older_than: float, exempt: str) -> int:
-        """How many sessions at rest without the tag were last updated more than so many seconds ago."""
-        return self._read(ageing.count, before=self._clock() - older_than, exempt=exempt)
+    def aged(self, *, older_than: float, exempt: str, most: int | None = None) -> int:
+        """How many sessions at rest without the tag were last updated more than so many seconds ago; beyond
+        `most` it counts no further.
+        """
+        return self._read(ageing.count, before=self._clock() - older_than, exempt=exempt, most=most)
 
     def delete_aged(self, *, older_than: float, exempt: str) -> int:
         """Delete these sessions, which can be undone, in transactions of some hundred; returns how many."""

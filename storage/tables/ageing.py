@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
-from storage.database.schema import SESSIONS, TAGS
+from storage.database.schema import OF_PEOPLE, SESSIONS, TAGS
 from storage.tables import plans
 from storage.tables.garbage_collection import at_rest
 
 
-def count(connection: Connection, *, before: float, exempt: str) -> int:
+def count(connection: Connection, *, before: float, exempt: str, most: int | None = None) -> int:
     """How many sessions were last updated earlier than `before`, do not have the tag, and are at rest: no
-    session that is planned, runs or waits for a person.
+    session that is planned, runs or waits for a person. Beyond `most` it counts no further.
     """
-    aged = select(func.count()).select_from(SESSIONS).where(_aged(connection, before, exempt))
-    return connection.execute(aged).scalar_one()
+    aged = select(SESSIONS.c.id).where(_aged(connection, before, exempt)).limit(most).subquery()
+    return connection.execute(select(func.count()).select_from(aged)).scalar_one()
 
 
 def delete(connection: Connection, now: float, *, before: float, exempt: str, limit: int) -> int:
@@ -37,7 +37,7 @@ def _aged(connection: Connection, before: float, exempt: str) -> ColumnElement[b
         SESSIONS.c.deleted_at.is_(None),
         SESSIONS.c.updated_at < before,
         SESSIONS.c.state != "paused",
-        SESSIONS.c.origin.is_distinct_from("evaluation"),
+        OF_PEOPLE,
         SESSIONS.c.id.not_in(planned),
         SESSIONS.c.id.not_in(select(TAGS.c.session).where(TAGS.c.tag == exempt)),
         at_rest(),

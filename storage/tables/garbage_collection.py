@@ -203,9 +203,9 @@ def runs_of_removable(connection: Connection, *, before: float | None) -> int:
     return connection.execute(count.where(_removable(before))).scalar_one()
 
 
-def taken_by_removable(connection: Connection, *, before: float | None) -> int:
-    """About how many bytes the removable sessions take, in all tables and their indexes."""
-    sessions = select(SESSIONS.c.id).where(_removable(before))
+def taken_by_removable(connection: Connection, *, before: float | None, most: int | None = None) -> int:
+    """About how many bytes the removable sessions take, `most` at most, in all tables and their indexes."""
+    sessions = select(SESSIONS.c.id).where(_removable(before)).limit(most)
     owned = {
         SESSIONS.c.id: sessions,
         **{table.c.session: sessions for table in METADATA.tables.values() if "session" in table.c},

@@ -75,7 +75,12 @@ def forecast(store: SessionStore, days: int) -> Mapping[int, int]:
     """How many sessions an age of so many days deletes now and within the days of `AHEAD`, by these, as far
     as nothing changes them until then.
     """
-    return {ahead: store.housekeeping.aged(older_than=(days - ahead) * DAY, exempt=EXEMPT) for ahead in AHEAD}
+    return {ahead: due(store, days, ahead=ahead) for ahead in AHEAD}
+
+
+def due(store: SessionStore, days: int, *, ahead: int, most: int | None = None) -> int:
+    """How many of them an age deletes within so many days; beyond `most` it counts no further."""
+    return store.housekeeping.aged(older_than=(days - ahead) * DAY, exempt=EXEMPT, most=most)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
-from storage.search.listing import many
+from storage.search.listing import WINDOW, many
 from storage.store.housekeeping import Cleaning
-from studio.sessions.retention import DAY, age_days, forecast, retention_days
+from studio.sessions.retention import DAY, age_days, due, retention_days
 from studio.workbench import Workbench
 
 _PLACE = "store"
@@ -43,12 +43,13 @@ def _facts(bench: Workbench) -> str:
     room = bench.store.housekeeping.room()
     facts = [f"{size(room.bytes)} in {many(bench.store.sessions.count(), 'session')}"]
     if room.deleted:
-        facts.append(f"{room.deleted:,} deleted")
+        facts.append(f"{many(room.deleted, 'deleted session')}")
     if room.freeable:
         facts.append(f"about {size(room.freeable)} can be freed")
     days = age_days()
-    if days is not None and (due := forecast(bench.store, days)[_WEEK]):
-        facts.append(f"{due:,} will be deleted in the next {_WEEK} days, {days:,} days after the last change")
+    if days is not None and (aged := due(bench.store, days, ahead=_WEEK, most=WINDOW + 1)):
+        count = many(aged, "session")
+        facts.append(f"{count} will be deleted in the next {_WEEK} days, {days:,} days after the last change")
     return plain(" · ".join(facts))
 
 

@@ -24,7 +24,7 @@ def test_the_foot_says_what_the_store_takes_and_what_is_deleted(app, bench, sess
     assert "kB in 1 session" in foot(app("sessions"))
     bench.store.sessions.delete(session)
     text = foot(app("sessions"))
-    assert "kB in 0 sessions · 1 deleted · about " in text
+    assert "kB in 0 sessions · 1 deleted session · about " in text
     assert text.endswith("can be freed")
 
 
@@ -32,7 +32,7 @@ def test_the_foot_has_a_forecast_where_age_deletes(app, bench, session, monkeypa
     assert "will be deleted" not in foot(app("sessions"))
     monkeypatch.setenv("CONDUCTOR_DELETE_AFTER_DAYS", "5")
     text = foot(app("sessions"))
-    assert text.endswith("1 will be deleted in the next 7 days, 5 days after the last change")
+    assert text.endswith("1 session will be deleted in the next 7 days, 5 days after the last change")
     bench.store.sessions.add_tag(session, "keep")
     assert "will be deleted" not in foot(app("sessions"))
 
