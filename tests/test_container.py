@@ -16,6 +16,8 @@ import yaml
 ROOT = Path(__file__).parents[1]
 IMAGE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+TEAM: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES = [*COMPOSE["services"].values(), *TEAM["services"].values()]
 ADMITTED = {
     line[1:]
     for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
@@ -57,14 +59,16 @@ def test_the_port_is_one_and_the_services_wait_for_their_health() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    sorted(name for name in COMPOSE["services"]["app"]["environment"] if name.startswith("CONDUCTOR_")),
+    sorted(
+        {name for each in SERVICES for name in each.get("environment", ()) if name.startswith("CONDUCTOR_")}
+    ),
 )
 def test_what_compose_sets_is_read_by_the_program(name: str) -> None:
     assert f'"{name}"' in _product()
 
 
 def test_no_service_begins_with_a_password_that_everybody_knows() -> None:
-    for service in COMPOSE["services"].values():
-        for name, value in service["environment"].items():
+    for service in SERVICES:
+        for name, value in service.get("environment", {}).items():
             if "PASSWORD" in name:
                 assert re.fullmatch(r"\$\{\w+:\?.+\}", value)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.main import get_command
 
 from studio.cli.line import _COMMANDS
@@ -22,12 +23,13 @@ PRODUCT = ("app.py", "conductor", "storage", "studio", "pages", "Makefile", "com
 
 CODE = re.compile(r"^ {4}(.+)$|`([^`\n]+)`", re.MULTILINE)
 COMMAND = re.compile(
-    r"^(?:\w+=\S+ |for .+ do |docker compose exec app |uvx --from \. )?(?:python -m )?conductor +([a-z].*)"
+    r"^(?:\w+=\S+ |for .+ do |docker compose exec (?:-T )?app(?:-1)? |uvx --from \. )?"
+    r"(?:python -m )?conductor +([a-z].*)"
 )
 
 pytestmark = pytest.mark.slow
 
-OWN = re.compile(r"(?:conductor|storage|studio|pages|tests|docs|benchmarks|examples|\.ci)/[\w./-]+")
+OWN = re.compile(r"(?:conductor|storage|studio|pages|tests|docs|deploy|benchmarks|examples|\.ci)/[\w./-]+")
 """A path of the repository."""
 
 
@@ -77,6 +79,13 @@ def test_every_command_and_option_is_there(page: Path) -> None:
 )
 def test_a_command_or_option_that_is_not_there_is_found(line: str, wrong: list[str]) -> None:
     assert faults(line.split()) == wrong
+
+
+def test_every_command_of_a_container_is_there() -> None:
+    team = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+    commands = [service["command"] for service in team["services"].values() if "command" in service]
+    assert commands
+    assert [(command, wrong) for _, *command in commands if (wrong := faults(command))] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
