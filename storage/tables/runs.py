@@ -40,6 +40,7 @@ from storage.database.compiled_statement import Insertion
 from storage.database.schema import (
     EVENTS,
     EXPERIMENTS,
+    OF_PEOPLE,
     OUTPUT,
     OUTPUTS,
     REVISIONS,
@@ -192,7 +193,8 @@ def broken_off(connection: Connection, since: float, runs: Collection[str] | Non
     conditions = [
         SESSIONS.c.deleted_at.is_(None),
         SESSIONS.c.state == "interrupted",
-        func.coalesce(SESSIONS.c.origin, "").not_in(("terminal", "evaluation")),
+        OF_PEOPLE,
+        func.coalesce(SESSIONS.c.origin, "") != "terminal",
         RUNS.c.status == "interrupted",
         RUNS.c.stop_asked_at.is_(None),
         RUNS.c.owner != IMPORTED,
