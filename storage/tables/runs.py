@@ -106,25 +106,24 @@ def check_idle(connection: Connection, session: str) -> None:
 
 
 def check_resumable(connection: Connection, session: str, run: str) -> None:
-    """Raise `SessionBusy` unless that is the session's newest run and reads interrupted: of several processes
-    that resume it one does, or no one if a person was faster.
+    """Raise `SessionBusy` unless that run of the session may still go on by itself: of several processes that
+    resume it one does, or no one if a person was faster.
     """
-    newest = latest(connection, session)
-    if newest is None or (newest.id, newest.status) != (run, "interrupted"):
+    if [one.session for one in broken_off(connection, 0.0, [run])] != [session]:
         raise SessionBusy("This session went on since; look at its newest run.")
 
 
 def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun]) -> RunRecord:
     """Insert a run that begins now; see `Runs.start`."""
     run, session, experiment = new["run"], new["session"], new.get("experiment")
-    # First of all, because it locks the row: of two that start a run, the later sees the earlier's, and two
-    # trials that start at once do not get one number.
+    if (resumed := new.get("resumes")) is not None:
+        check_resumable(connection, session, resumed)
+    # First of all that is written, because it locks the row: of two that start a run, the later sees the
+    # earlier's, and two trials that start at once do not get one number.
     changes = {"state": "running"} if experiment is None else {}
     sessions.change(connection, session, updated_at=now, **changes)
     if experiment is None:
         check_idle(connection, session)
-    if (resumed := new.get("resumes")) is not None:
-        check_resumable(connection, session, resumed)
     check_belongs(session, revision=revisions.find(connection, new["revision"]))
     parent = new.get("parent")
     if parent is not None:
@@ -183,7 +182,7 @@ def running(connection: Connection) -> tuple[RunRecord, ...]:
 def broken_off(connection: Connection, since: float, runs: Collection[str] | None) -> tuple[RunRecord, ...]:
     """Of these runs (None: of all since then, in Unix seconds) the ones that were interrupted, are the newest
     of their session, and may go on by themselves: no trial, none that was asked to stop, and none of a
-    session that is deleted, or that a command of its own goes on with.
+    session that was changed since or deleted, or that a command of its own goes on with.
     """
     later = RUNS.alias()
     newer = exists().where(
@@ -192,6 +191,7 @@ def broken_off(connection: Connection, since: float, runs: Collection[str] | Non
     conditions = [
         SESSIONS.c.deleted_at.is_(None),
         SESSIONS.c.state == "interrupted",
+        SESSIONS.c.updated_at <= RUNS.c.finished_at,
         func.coalesce(SESSIONS.c.origin, "").not_in(("terminal", "evaluation")),
         RUNS.c.status == "interrupted",
         RUNS.c.stop_asked_at.is_(None),

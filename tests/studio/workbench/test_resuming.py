@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from types import SimpleNamespace
 
 import pytest
 
@@ -140,6 +141,48 @@ def _set(bench: Workbench, table: str, session: str, **values: object) -> None:
     bench.store._transactions.write(
         lambda connection: connection.execute(of.update().where(own).values(**values))
     )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda bench, session: bench.store.sessions.delete(session),
+        lambda bench, session: bench.store.revisions.add(
+            session, STEPS.with_gate(1, gate=True), origin="human"
+        ),
+        lambda bench, session: bench.store.revisions.undo(session),
+    ],
+    ids=["deleted", "edited", "undone"],
+)
+def test_a_run_is_not_resumed_once_a_person_changed_its_session(
+    url: str, monkeypatch: pytest.MonkeyPatch, change: Callable[[Workbench, str], object]
+) -> None:
+    with opened(url) as bench:
+        session = bench.ask("Which one?").id
+        for workflow in (STEPS.with_gate(1, gate=True), STEPS):
+            bench.store.revisions.add(session, workflow, origin="human")
+    broken_off(url, monkeypatch, session=session)
+    with opened(url) as bench:
+        (run,) = bench.resuming.due()
+        change(bench, session)
+        assert bench.resuming.due() == ()
+        with pytest.raises(StorageError, match="This session went on since"):
+            go_on(bench, run)
+        assert [run.status for run in bench.store.runs.of_session(session)] == ["interrupted"]
+
+
+def test_a_run_whose_process_ended_long_before_a_server_looks_does_not_go_on(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = broken_off(url, monkeypatch)
+    later = time.time() + 5400
+    monkeypatch.setattr("studio.workbench.resuming.time", SimpleNamespace(time=lambda: later))
+    with opened(url) as bench:
+        (run,) = bench.store.runs.of_session(session)
+        _set(bench, "sessions", session, updated_at=later)
+        _set(bench, "runs", session, finished_at=later)
+        assert bench.resuming.due() == ()
+        assert len(bench.resuming.due([run.id])) == 1, "its end was seen as it happened"
 
 
 def test_trials_and_what_waits_at_a_gate_do_not_go_on(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
