@@ -134,12 +134,16 @@ def with_tokens(filter: SessionFilter) -> Select[str]:
     return select(SESSION_SUMS.c.session).where(filter.least_tokens <= _TOKENS, *most)
 
 
+def has_words(term: Term) -> ColumnElement[bool]:
+    """Whether a text has a term, on PostgreSQL."""
+    return literal_column("texts.words").op("@@")(func.term(literal(term.text), term.begins))
+
+
 def texts_with(connection: Connection, term: Term) -> Select[Any]:
     """The texts with a term, newest first: the columns `key`, `session` and `text`."""
     columns = TEXTS.c.session, TEXTS.c.text
     if connection.dialect.name != "sqlite":
-        in_index = literal_column("texts.words").op("@@")(func.term(literal(term.text), term.begins))
-        query = select(TEXTS.c.id.label("key"), *columns).where(in_index)
+        query = select(TEXTS.c.id.label("key"), *columns).where(has_words(term))
         return query.order_by(TEXTS.c.id.desc())
     # What stands beside a row of the index is looked up, so that the index gives the order.
     key, own = INDEX.c.rowid, TEXTS.c.id == INDEX.c.rowid

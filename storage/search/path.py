@@ -25,6 +25,7 @@ from storage.search.conditions import (
     between_tokens,
     facets_of,
     has_facet,
+    has_words,
     is_facet,
     texts_with,
     with_facet,
@@ -98,6 +99,8 @@ class Path:
         """Of these sessions those with all terms; each with its newest text that has the first term, at which
         it is listed.
         """
+        if connection.dialect.name != "sqlite":
+            return self._newest_by_index(connection, list(sessions))
         texts: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         query = select(TEXTS.c.session, TEXTS.c.id, TEXTS.c.text).where(TEXTS.c.session.in_(list(sessions)))
         for session, id, text in connection.execute(query):
@@ -109,6 +112,14 @@ class Path:
             if (ids := [id for id, text in own if has_term(text, first)])
             and all(any(has_term(text, term) for _, text in own) for term in others)
         }
+
+    def _newest_by_index(self, connection: Connection, sessions: Sequence[str]) -> Mapping[str, int]:
+        """The same on PostgreSQL, which stores the words of each text."""
+        first, *others = map(has_words, self.terms)
+        newest = func.max(TEXTS.c.id).filter(first).label("newest")
+        query = select(TEXTS.c.session, newest).where(TEXTS.c.session.in_(sessions)).group_by(TEXTS.c.session)
+        rows = connection.execute(query.having(func.bool_or(first), *map(func.bool_or, others)))
+        return {row.session: row.newest for row in rows}
 
 
 def path_of(connection: Connection, filter: SessionFilter) -> Path | None:
