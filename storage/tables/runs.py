@@ -51,7 +51,7 @@ from storage.database.unreadable_rows import readable
 from storage.fragments import Fragments
 from storage.records import ExperimentRecord, RunRecord
 from storage.tables import events as journal
-from storage.tables import revisions, sessions, text_pieces
+from storage.tables import plans, revisions, sessions, text_pieces
 from storage.tables.revisions import check_belongs
 from storage.tables.rows import Rows, new_id, next_number
 
@@ -182,8 +182,9 @@ def running(connection: Connection) -> tuple[RunRecord, ...]:
 def broken_off(connection: Connection, since: float, runs: Collection[str] | None) -> tuple[RunRecord, ...]:
     """Of these runs (None: of all since then, in Unix seconds) the ones that were interrupted, are the newest
     of their session, and may go on by themselves: no trial, none that was asked to stop, and none of a
-    session that was changed since or deleted, or that a command of its own goes on with.
+    session that was changed since or deleted, is planned, or that a command of its own goes on with.
     """
+    planned = {entry.session for entry in plans.underway(connection).values()}
     later = RUNS.alias()
     newer = exists().where(
         later.c.session == RUNS.c.session, later.c.experiment.is_(None), later.c.number > RUNS.c.number
@@ -192,6 +193,7 @@ def broken_off(connection: Connection, since: float, runs: Collection[str] | Non
         SESSIONS.c.deleted_at.is_(None),
         SESSIONS.c.state == "interrupted",
         SESSIONS.c.updated_at <= RUNS.c.finished_at,
+        SESSIONS.c.id.not_in(planned),
         func.coalesce(SESSIONS.c.origin, "").not_in(("terminal", "evaluation")),
         RUNS.c.status == "interrupted",
         RUNS.c.stop_asked_at.is_(None),

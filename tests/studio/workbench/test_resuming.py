@@ -151,8 +151,11 @@ def _set(bench: Workbench, table: str, session: str, **values: object) -> None:
             session, STEPS.with_gate(1, gate=True), origin="human"
         ),
         lambda bench, session: bench.store.revisions.undo(session),
+        lambda bench, session: bench.store.plans.begin(
+            "p", session, planner="a model", planner_kind="model", round=1, attempt=1
+        ),
     ],
-    ids=["deleted", "edited", "undone"],
+    ids=["deleted", "edited", "undone", "planned"],
 )
 def test_a_run_is_not_resumed_once_a_person_changed_its_session(
     url: str, monkeypatch: pytest.MonkeyPatch, change: Callable[[Workbench, str], object]
