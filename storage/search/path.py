@@ -31,7 +31,7 @@ from storage.search.conditions import (
     with_facet,
     with_tokens,
 )
-from storage.search.terms import Term, has_term, terms_of
+from storage.search.terms import Term, has_term, index_words, terms_of
 
 _RARE = 1000
 """So many sessions at most are collected and sorted, where no index has them in order."""
@@ -46,6 +46,9 @@ _SAMPLE, _DENSE = 200, 20
 """So many texts are looked at; if one in so many has the term, all are."""
 
 _BETWEEN = "~"
+
+_BEYOND_IDS = 2**63
+"""No database takes this number for an id."""
 
 
 def cursor_of(row: Row[Any]) -> str:
@@ -87,7 +90,9 @@ class Path:
                 return place, session
         else:
             with suppress(ValueError):
-                return (int(key) if self.terms else float(key)), session
+                at = int(key) if self.terms else float(key)
+                if abs(at) < _BEYOND_IDS or not self.terms:
+                    return at, session
         raise StorageError(f"{after[:100]!r} is no place in this list of sessions; begin without it.")
 
     def _key_of(self, connection: Connection, session: str) -> float | None:
@@ -221,7 +226,7 @@ def _way_to(connection: Connection, term: Term) -> Term:
     another beginning it collects: so that is looked up by a shorter one, or by the whole words before it, if
     many of those texts have the term; else few have it.
     """
-    *whole, last = term.words
+    *whole, last = index_words(term) or term.words
     if connection.dialect.name != "sqlite" or not term.begins or (not whole and len(last) in _IN_ORDER):
         return term
     length = max((each for each in _IN_ORDER if each < len(last)), default=0)

@@ -77,9 +77,14 @@ def has_term(text: str, term: Term) -> bool:
 
 @lru_cache(maxsize=256)
 def _pattern(term: Term) -> re.Pattern[str]:
-    phrase = r"[\W_]+".join(map(re.escape, _WORD.findall(_indexed(term.text))))
+    phrase = r"[\W_]+".join(map(re.escape, index_words(term)))
     end = "" if term.begins else r"(?![^\W_])"
     return re.compile(rf"(?<![^\W_]){phrase}{end}")
+
+
+def index_words(term: Term) -> tuple[str, ...]:
+    """The words of a term, as SQLite's index has them."""
+    return tuple(_WORD.findall(_indexed(term.text)))
 
 
 def _indexed(text: str) -> str:

@@ -328,12 +328,23 @@ def test_windows_of_a_search_have_what_the_index_finds_in_every_script(
         assert (tuple(windows), after) == (whole, None)
 
 
+@pytest.mark.parametrize("word", ["한국어", "чёрный", "Ελλάς", "ガス欠です", "Việtnam", "नमस्ते", "naïveté"])
+def test_a_word_is_found_by_itself_and_by_each_beginning_of_some_letters(
+    store: SessionStore, word: str
+) -> None:
+    session = store.sessions.create(word, title="all").id
+    for length in range(2, len(word) + 1):
+        assert store.sessions.ids(SessionFilter(search=word[:length])) == (session,), length
+
+
 def test_a_place_that_is_none_is_refused(store: SessionStore) -> None:
     session = store.sessions.create("question").id
     for place in ("nowhere", "x~y", f"nan{session}", "~", ""):
         for search in ("", "question"):
             with pytest.raises(StorageError, match="no place in this list"):
                 store.sessions.window(SessionFilter(search=search), after=place)
+    with pytest.raises(StorageError, match="no place in this list"):
+        store.sessions.window(SessionFilter(search="question"), after=f"{2**63}~")
 
 
 def test_a_search_lists_first_what_was_written_last(store: SessionStore) -> None:
