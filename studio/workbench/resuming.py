@@ -79,7 +79,9 @@ class Resuming:
         """What goes on with a run that is due, for its asker; None if its beginning is not known."""
         state = self._bench.state(run)
         revision = self._bench.store.revisions.find(run.revision)
-        if state.workflow is None and run.parent is not None:
+        # What a client sends is run whole; a person may have chosen a part.
+        is_whole = run.parent is None and self._bench.store.sessions.find(run.session).origin == "api"
+        if state.workflow is None and not is_whole:
             return None
         scope = resumed(state, revision.workflow, resumption=self._interrupted(run))
         only = scope.kind == "only"

@@ -260,6 +260,21 @@ def test_a_run_that_was_for_a_part_goes_on_with_that_part(url: str, monkeypatch:
         assert work.revision.session == session
 
 
+@pytest.mark.parametrize(("origin", "goes_on"), [(None, False), ("api", True)])
+def test_a_run_whose_beginning_was_not_stored_goes_on_only_where_it_was_of_the_whole_workflow(
+    url: str, monkeypatch: pytest.MonkeyPatch, origin: str | None, *, goes_on: bool
+) -> None:
+    session = broken_off(url, monkeypatch)
+    with opened(url) as bench:
+        (run,) = bench.resuming.due()
+        events = METADATA.tables["events"]
+        own = events.delete().where(events.c.run == run.id)
+        bench.store._transactions.write(lambda connection: connection.execute(own))
+        _set(bench, "sessions", session, origin=origin)
+    with opened(url) as bench:
+        assert (bench.resuming.work(run) is not None) == goes_on
+
+
 def test_a_budget_holds_for_a_run_and_what_goes_on_with_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     session = broken_off(url, monkeypatch, settings=Settings(budget=Budget(calls=2)))
     with opened(url) as bench:
