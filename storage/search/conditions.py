@@ -148,12 +148,16 @@ def _estimate(connection: Connection, query: Select[Any]) -> float:
     return float(plans[0]["Plan"]["Plan Rows"])
 
 
+def has_words(term: Term) -> ColumnElement[bool]:
+    """Whether a text has a term, on PostgreSQL."""
+    return literal_column("texts.words").op("@@")(func.term(literal(term.text), term.begins))
+
+
 def texts_with(connection: Connection, term: Term) -> Select[Any]:
     """The texts with a term, newest first: the columns `key`, `session` and `text`."""
     columns = TEXTS.c.session, TEXTS.c.text
     if connection.dialect.name != "sqlite":
-        in_index = literal_column("texts.words").op("@@")(func.term(literal(term.text), term.begins))
-        query = select(TEXTS.c.id.label("key"), *columns).where(in_index)
+        query = select(TEXTS.c.id.label("key"), *columns).where(has_words(term))
         if _estimate(connection, query) < _estimate(connection, select(TEXTS.c.id)) * _COMMON:
             # The offset has the index read for all of them, and not the table until there are enough.
             few = query.offset(0).subquery()

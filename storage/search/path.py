@@ -24,12 +24,13 @@ from storage.search.conditions import (
     between_tokens,
     facets_of,
     has_facet,
+    has_words,
     is_facet,
     texts_with,
     with_facet,
     with_tokens,
 )
-from storage.search.terms import Term, has_term, terms_of
+from storage.search.terms import Term, has_term, index_words, terms_of
 
 _RARE = 1000
 """So many sessions at most are collected and sorted, where no index has them in order."""
@@ -47,6 +48,9 @@ _SAMPLE, _DENSE = 200, 20
 """Of so many texts of a wider term one in so many must have the term, or it is looked up itself."""
 
 _BETWEEN = "~"
+
+_BEYOND_IDS = 2**63
+"""No database takes this number for an id."""
 
 
 def cursor_of(row: Row[Any]) -> str:
@@ -88,7 +92,9 @@ class Path:
                 return place, session
         else:
             with suppress(ValueError):
-                return (int(key) if self.terms else float(key)), session
+                at = int(key) if self.terms else float(key)
+                if abs(at) < _BEYOND_IDS or not self.terms:
+                    return at, session
         raise StorageError(f"{after[:100]!r} is no place in this list of sessions; begin without it.")
 
     def _key_of(self, connection: Connection, session: str) -> float | None:
@@ -100,6 +106,8 @@ class Path:
         """Of these sessions those with all terms; each with its newest text that has the first term, at which
         it is listed.
         """
+        if connection.dialect.name != "sqlite":
+            return self._newest_by_index(connection, list(sessions))
         texts: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         query = select(TEXTS.c.session, TEXTS.c.id, TEXTS.c.text).where(TEXTS.c.session.in_(list(sessions)))
         for session, id, text in connection.execute(query):
@@ -111,6 +119,14 @@ class Path:
             if (ids := [id for id, text in own if has_term(text, first)])
             and all(any(has_term(text, term) for _, text in own) for term in others)
         }
+
+    def _newest_by_index(self, connection: Connection, sessions: Sequence[str]) -> Mapping[str, int]:
+        """The same on PostgreSQL, which stores the words of each text."""
+        first, *others = map(has_words, self.terms)
+        newest = func.max(TEXTS.c.id).filter(first).label("newest")
+        query = select(TEXTS.c.session, newest).where(TEXTS.c.session.in_(sessions)).group_by(TEXTS.c.session)
+        rows = connection.execute(query.having(func.bool_or(first), *map(func.bool_or, others)))
+        return {row.session: row.newest for row in rows}
 
 
 def path_of(connection: Connection, filter: SessionFilter) -> Path | None:
@@ -212,7 +228,7 @@ def _way_to(connection: Connection, term: Term) -> Term:
     another beginning it collects: so that is looked up by a shorter one, or by the whole words before it, if
     many of those texts have the term; else few have it.
     """
-    *whole, last = term.words
+    *whole, last = index_words(term) or term.words
     if connection.dialect.name != "sqlite" or not term.begins or (not whole and len(last) in _IN_ORDER):
         return term
     length = max((each for each in _IN_ORDER if each < len(last)), default=0)

@@ -71,16 +71,35 @@ def terms_of(search: str) -> tuple[Term, ...]:
 
 
 def has_term(text: str, term: Term) -> bool:
-    """Whether a text has the words of a term, as the index of a database has it."""
-    folded = text.lower() if text.isascii() else "".join(map(_fold, text))
-    return _pattern(term).search(folded) is not None
+    """Whether a text has the words of a term, as SQLite's index has them."""
+    return _pattern(term).search(_indexed(text)) is not None
 
 
 @lru_cache(maxsize=256)
 def _pattern(term: Term) -> re.Pattern[str]:
-    phrase = r"[\W_]+".join(map(re.escape, term.words))
+    phrase = r"[\W_]+".join(map(re.escape, index_words(term)))
     end = "" if term.begins else r"(?![^\W_])"
     return re.compile(rf"(?<![^\W_]){phrase}{end}")
+
+
+def index_words(term: Term) -> tuple[str, ...]:
+    """The words of a term, as SQLite's index has them."""
+    return tuple(_WORD.findall(_indexed(term.text)))
+
+
+def _indexed(text: str) -> str:
+    return text.lower() if text.isascii() else "".join(map(_index_letter, text))
+
+
+@lru_cache(maxsize=4096)
+def _index_letter(letter: str) -> str:
+    """The letter as SQLite's index has it, which takes accents from Latin letters alone."""
+    if unicodedata.combining(letter):
+        return "" if letter <= "\u0331" else " "
+    base = unicodedata.normalize("NFD", letter)[0]
+    if base.isascii():
+        return base.lower()
+    return {"ς": "σ", "ſ": "s"}.get(letter, letter.lower())
 
 
 def words_of(text: str) -> tuple[Word, ...]:

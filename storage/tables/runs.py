@@ -52,7 +52,7 @@ from storage.database.unreadable_rows import readable
 from storage.fragments import Fragments
 from storage.records import ExperimentRecord, RunRecord
 from storage.tables import events as journal
-from storage.tables import revisions, sessions, text_pieces
+from storage.tables import plans, revisions, sessions, text_pieces
 from storage.tables.revisions import check_belongs
 from storage.tables.rows import Rows, new_id, next_number
 
@@ -107,25 +107,24 @@ def check_idle(connection: Connection, session: str) -> None:
 
 
 def check_resumable(connection: Connection, session: str, run: str) -> None:
-    """Raise `SessionBusy` unless that is the session's newest run and reads interrupted: of several processes
-    that resume it one does, or no one if a person was faster.
+    """Raise `SessionBusy` unless that run of the session may still go on by itself: of several processes that
+    resume it one does, or no one if a person was faster.
     """
-    newest = latest(connection, session)
-    if newest is None or (newest.id, newest.status) != (run, "interrupted"):
+    if [one.session for one in broken_off(connection, 0.0, [run])] != [session]:
         raise SessionBusy("This session went on since; look at its newest run.")
 
 
 def start(connection: Connection, now: float, owner: str, **new: Unpack[NewRun]) -> RunRecord:
     """Insert a run that begins now; see `Runs.start`."""
     run, session, experiment = new["run"], new["session"], new.get("experiment")
-    # First of all, because it locks the row: of two that start a run, the later sees the earlier's, and two
-    # trials that start at once do not get one number.
+    if (resumed := new.get("resumes")) is not None:
+        check_resumable(connection, session, resumed)
+    # First of all that is written, because it locks the row: of two that start a run, the later sees the
+    # earlier's, and two trials that start at once do not get one number.
     changes = {"state": "running"} if experiment is None else {}
     sessions.change(connection, session, updated_at=now, **changes)
     if experiment is None:
         check_idle(connection, session)
-    if (resumed := new.get("resumes")) is not None:
-        check_resumable(connection, session, resumed)
     check_belongs(session, revision=revisions.find(connection, new["revision"]))
     parent = new.get("parent")
     if parent is not None:
@@ -184,8 +183,9 @@ def running(connection: Connection) -> tuple[RunRecord, ...]:
 def broken_off(connection: Connection, since: float, runs: Collection[str] | None) -> tuple[RunRecord, ...]:
     """Of these runs (None: of all since then, in Unix seconds) the ones that were interrupted, are the newest
     of their session, and may go on by themselves: no trial, none that was asked to stop, and none of a
-    session that is deleted, or that a command of its own goes on with.
+    session that was changed since or deleted, is planned, or that a command of its own goes on with.
     """
+    planned = {entry.session for entry in plans.underway(connection).values()}
     later = RUNS.alias()
     newer = exists().where(
         later.c.session == RUNS.c.session, later.c.experiment.is_(None), later.c.number > RUNS.c.number
@@ -195,6 +195,8 @@ def broken_off(connection: Connection, since: float, runs: Collection[str] | Non
         SESSIONS.c.state == "interrupted",
         OF_PEOPLE,
         func.coalesce(SESSIONS.c.origin, "") != "terminal",
+        SESSIONS.c.updated_at <= RUNS.c.finished_at,
+        SESSIONS.c.id.not_in(planned),
         RUNS.c.status == "interrupted",
         RUNS.c.stop_asked_at.is_(None),
         RUNS.c.owner != IMPORTED,

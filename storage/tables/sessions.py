@@ -130,8 +130,12 @@ def delete(connection: Connection, now: float, *sessions: str) -> None:
 
 
 def restore(connection: Connection, *sessions: str) -> None:
-    """Put deleted sessions back where they were: all of them or, where one is unknown, none."""
+    """Put deleted sessions back where they were: all of them or, where one is unknown or being removed for
+    good, none.
+    """
     for session in sessions:
+        if find(connection, session).expires_at is not None:
+            raise _SESSIONS.unknown(session)
         change(connection, session, deleted_at=None)
 
 

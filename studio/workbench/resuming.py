@@ -33,7 +33,7 @@ SOON = 5.0
 """Seconds within which a run goes on that another process finds interrupted."""
 
 LOOKED_BACK = 3600.0
-"""Seconds in which a run was interrupted that a process takes which starts now."""
+"""Seconds in which a run wrote its last event that a process takes which starts now."""
 
 
 def resumes_by_itself() -> bool:
@@ -66,19 +66,22 @@ class Resuming:
         """Of these runs (None: of the last hour's) the ones that go on by themselves, because their process
         ended and a person neither stopped them nor went on since.
         """
-        store = self._bench.store
-        broken_off = store.runs.broken_off(time.time() - LOOKED_BACK, runs)
+        store, since = self._bench.store, time.time() - LOOKED_BACK
         return tuple(
             run
-            for run in broken_off
-            if not store.processes.lives(run.owner) and self._interrupted(run) <= MOST
+            for run in store.runs.broken_off(since, runs)
+            if not store.processes.lives(run.owner)
+            and self._interrupted(run) <= MOST
+            and (runs is not None or self._last_at(run) >= since)
         )
 
     def work(self, run: RunRecord) -> Resumed | None:
         """What goes on with a run that is due, for its asker; None if its beginning is not known."""
         state = self._bench.state(run)
         revision = self._bench.store.revisions.find(run.revision)
-        if state.workflow is None and run.parent is not None:
+        # What a client sends is run whole; a person may have chosen a part.
+        is_whole = run.parent is None and self._bench.store.sessions.find(run.session).origin == "api"
+        if state.workflow is None and not is_whole:
             return None
         scope = resumed(state, revision.workflow, resumption=self._interrupted(run))
         only = scope.kind == "only"
@@ -106,6 +109,11 @@ class Resuming:
             and needed <= pool.cards.keys() - pool.unusable.keys()
             and offered <= pool.cards.keys()
         )
+
+    def _last_at(self, run: RunRecord) -> float:
+        """When the process of a run last wrote of it; its end may have been written long after."""
+        *_, last = (run.started_at, *(event.at for event in self._bench.store.runs.events(run.id)[:-1]))
+        return last
 
     def _interrupted(self, run: RunRecord) -> int:
         """How many of the session's newest runs in a row ended with their process."""

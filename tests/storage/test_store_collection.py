@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import Table, Text, insert, select, type_coerce
+from sqlalchemy import Connection, Table, Text, insert, select, type_coerce
 from sqlalchemy.event import listen
 
-from conductor.errors import StorageError
+from conductor.errors import StorageError, UnknownId
 from conductor.runs.events import StepKept, StepReused
 from conductor.text.json_text import portable
 from storage import SessionStore
@@ -25,6 +25,7 @@ from storage.database.schema import EVENTS, METADATA, OUTPUTS, SESSIONS
 from storage.fragments.writing import LEAST, LEAST_BEGINNING
 from storage.records import SessionFilter
 from storage.store.housekeeping import rewrite
+from storage.tables import garbage_collection, sessions
 from tests.support.cases.property_cases import cases
 from tests.support.stores.session_files import exported, imported
 from tests.support.stores.session_history import Act, acts, lived
@@ -372,6 +373,23 @@ def test_a_server_is_vacuumed_too(store: SessionStore) -> None:
     assert done.bytes_after is not None
     assert store.sessions.count() == 0
     assert store.sessions.create("and on it goes").query == "and on it goes"
+
+
+def test_a_session_that_is_being_removed_is_not_restored(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = lived(store, EVERYTHING)
+    store.sessions.delete(session)
+    remove_slice = garbage_collection.remove_slice
+
+    def too_late(connection: Connection, session: str) -> bool:
+        with pytest.raises(UnknownId):
+            sessions.restore(connection, session)
+        return remove_slice(connection, session)
+
+    monkeypatch.setattr(garbage_collection, "remove_slice", too_late)
+    assert store.housekeeping.remove_session(session)
+    assert store.sessions.count() == 0
 
 
 def test_the_words_of_a_removed_session_find_nothing(store: SessionStore) -> None:

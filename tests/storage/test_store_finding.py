@@ -298,12 +298,53 @@ def test_windows_of_any_size_are_the_list_whatever_is_read_for_each(
 TAGGED = {"even": 2, "third": 3}
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "search"),
+    [
+        ("하루", "한국어", "하"),
+        ("カメラ", "ガス", "カ"),
+        ("мои книги", "мой дом", "мои"),
+        ("محمد", "مُحَمَّد", "محمد"),
+        ("x 1", "x²", '"x"'),
+        ("οδός σ", "οδός ς", "σ"),
+        ("İstanbul", "istanbul", "ist"),
+        ("Straße", "Strasse", "stras"),
+        ("हिन्दी", "हिन्दीभाषा", '"हिन्दी"'),
+    ],
+)
+def test_windows_of_a_search_have_what_the_index_finds_in_every_script(
+    store: SessionStore, older: str, newer: str, search: str
+) -> None:
+    for number in range(3):
+        session = store.sessions.create(f"{older} {number}", title="all").id
+        store.sessions.add_tag(session, newer)
+    whole = store.sessions.ids(SessionFilter(search=search))
+    assert len(whole) == 3
+    for criteria in (SessionFilter(search=search), SessionFilter(search=f"all {search}")):
+        windows, after = [], None
+        for _ in whole:
+            page = store.sessions.window(criteria, after=after, most=1)
+            windows, after = [*windows, *page.ids], page.further
+        assert (tuple(windows), after) == (whole, None)
+
+
+@pytest.mark.parametrize("word", ["한국어", "чёрный", "Ελλάς", "ガス欠です", "Việtnam", "नमस्ते", "naïveté"])
+def test_a_word_is_found_by_itself_and_by_each_beginning_of_some_letters(
+    store: SessionStore, word: str
+) -> None:
+    session = store.sessions.create(word, title="all").id
+    for length in range(2, len(word) + 1):
+        assert store.sessions.ids(SessionFilter(search=word[:length])) == (session,), length
+
+
 def test_a_place_that_is_none_is_refused(store: SessionStore) -> None:
     session = store.sessions.create("question").id
     for place in ("nowhere", "x~y", f"nan{session}", "~", ""):
         for search in ("", "question"):
             with pytest.raises(StorageError, match="no place in this list"):
                 store.sessions.window(SessionFilter(search=search), after=place)
+    with pytest.raises(StorageError, match="no place in this list"):
+        store.sessions.window(SessionFilter(search="question"), after=f"{2**63}~")
 
 
 def test_a_search_lists_first_what_was_written_last(store: SessionStore) -> None:

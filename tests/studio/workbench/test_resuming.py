@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from types import SimpleNamespace
 
 import pytest
 
@@ -142,6 +143,51 @@ def _set(bench: Workbench, table: str, session: str, **values: object) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda bench, session: bench.store.sessions.delete(session),
+        lambda bench, session: bench.store.revisions.add(
+            session, STEPS.with_gate(1, gate=True), origin="human"
+        ),
+        lambda bench, session: bench.store.revisions.undo(session),
+        lambda bench, session: bench.store.plans.begin(
+            "p", session, planner="a model", planner_kind="model", round=1, attempt=1
+        ),
+    ],
+    ids=["deleted", "edited", "undone", "planned"],
+)
+def test_a_run_is_not_resumed_once_a_person_changed_its_session(
+    url: str, monkeypatch: pytest.MonkeyPatch, change: Callable[[Workbench, str], object]
+) -> None:
+    with opened(url) as bench:
+        session = bench.ask("Which one?").id
+        for workflow in (STEPS.with_gate(1, gate=True), STEPS):
+            bench.store.revisions.add(session, workflow, origin="human")
+    broken_off(url, monkeypatch, session=session)
+    with opened(url) as bench:
+        (run,) = bench.resuming.due()
+        change(bench, session)
+        assert bench.resuming.due() == ()
+        with pytest.raises(StorageError, match="This session went on since"):
+            go_on(bench, run)
+        assert [run.status for run in bench.store.runs.of_session(session)] == ["interrupted"]
+
+
+def test_a_run_whose_process_ended_long_before_a_server_looks_does_not_go_on(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = broken_off(url, monkeypatch)
+    later = time.time() + 5400
+    monkeypatch.setattr("studio.workbench.resuming.time", SimpleNamespace(time=lambda: later))
+    with opened(url) as bench:
+        (run,) = bench.store.runs.of_session(session)
+        _set(bench, "sessions", session, updated_at=later)
+        _set(bench, "runs", session, finished_at=later)
+        assert bench.resuming.due() == ()
+        assert len(bench.resuming.due([run.id])) == 1, "its end was seen as it happened"
+
+
 def test_trials_and_what_waits_at_a_gate_do_not_go_on(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(url) as bench:
         waits = bench.ask("Which one?").id
@@ -212,6 +258,21 @@ def test_a_run_that_was_for_a_part_goes_on_with_that_part(url: str, monkeypatch:
         assert work is not None
         assert (work.scope.kind, work.scope.step, work.scope.done) == ("to", 1, (0,))
         assert work.revision.session == session
+
+
+@pytest.mark.parametrize(("origin", "goes_on"), [(None, False), ("api", True)])
+def test_a_run_whose_beginning_was_not_stored_goes_on_only_where_it_was_of_the_whole_workflow(
+    url: str, monkeypatch: pytest.MonkeyPatch, origin: str | None, *, goes_on: bool
+) -> None:
+    session = broken_off(url, monkeypatch)
+    with opened(url) as bench:
+        (run,) = bench.resuming.due()
+        events = METADATA.tables["events"]
+        own = events.delete().where(events.c.run == run.id)
+        bench.store._transactions.write(lambda connection: connection.execute(own))
+        _set(bench, "sessions", session, origin=origin)
+    with opened(url) as bench:
+        assert (bench.resuming.work(run) is not None) == goes_on
 
 
 def test_a_budget_holds_for_a_run_and_what_goes_on_with_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
