@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Thread
 
@@ -83,7 +84,9 @@ def test_a_session_runs_once_at_a_time(store: SessionStore) -> None:
 
 def test_of_several_that_resume_an_interrupted_run_one_does(store: SessionStore, session: str) -> None:
     revision = begin(store, session, "r").revision
-    keep(store, finished("r", seq=0, outcome="interrupted", answer=None))
+    end = finished("r", seq=0, outcome="interrupted", answer=None)
+    # Nothing has changed the session since.
+    keep(store, end.model_copy(update={"at": time.time() + 60.0}))
 
     def resume(run: str) -> str | None:
         try:
