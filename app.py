@@ -31,6 +31,7 @@ from pages.components.keyboard.shortcuts import shortcuts, shortcuts_buttons
 from pages.components.routes.api import api_route, response_runs, resuming_server, routes_beside
 from pages.components.routes.changes import changes
 from pages.components.streamlit_patches.connection import connection
+from pages.components.streamlit_patches.copied_cursors import copy_cursors_by_value
 from pages.components.streamlit_patches.index_page import index_pages
 from pages.components.streamlit_patches.kept_messages import keep_unsent_messages
 from pages.components.streamlit_patches.startup import (
@@ -136,6 +137,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     threading.Thread(target=import_rest, name="imports").start()
     finish_callbacks()
     keep_unsent_messages()
+    copy_cursors_by_value()
     take_unknown_fragments()
     allow_many_connections()
     warn()

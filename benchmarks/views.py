@@ -126,6 +126,7 @@ def _panes(steps: int) -> tuple[View, ...]:
     )
 
 
+_TURN = '[data-tool="turn"]'
 _GRAPH = '.graph [role="listbox"]'
 
 PANELS = (
@@ -141,16 +142,20 @@ PAGES = (
     _page_of("Compare", "Compare"),
 )
 
+CLICKS = 20
+"""Clicks whose processor time is measured together."""
+
 WATCHERS = 3
 """Tabs that watch a run while its cost is measured."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """All of one run. Seconds, but for `skeletons`, a number, and `watching`.
+    """All of one run. Seconds, but for `skeletons`, a number, and the shares `running` and `watching`.
 
     `first_paint` is from the request for the page until anything is drawn, `first_graph` until the graph is.
-    `skeletons` is how many placeholders came after the first page. `watching` is the share of a core that
+    `skeletons` is how many placeholders came after the first page. `click` is the processor time that the
+    server takes for a click after which it draws the whole page. `watching` is the share of a core that
     the server takes for each tab that watches a run, `running` what it takes for the run without any tab.
     """
 
@@ -160,6 +165,7 @@ class Report:
     first_paint: Spread
     first_graph: Spread
     skeletons: int
+    click: float
     running: float
     watching: float
 
@@ -188,6 +194,7 @@ def measured(rounds: int, *, steps: int = STEPS, watched: float = 15) -> Report:
                     seconds[view.name].append(duration)
             skeletons = page.evaluate("window.skeletons") if at == 0 else skeletons
         skeletons = page.evaluate("window.skeletons") - skeletons
+        click = _click(page, app)
         running, watching = _watching(browser, app, waiting, watched)
         return Report(
             machine=machine(),
@@ -196,6 +203,7 @@ def measured(rounds: int, *, steps: int = STEPS, watched: float = 15) -> Report:
             first_paint=Spread.of([paint for paint, _ in first]),
             first_graph=Spread.of([graph for _, graph in first]),
             skeletons=skeletons,
+            click=click,
             running=running,
             watching=watching,
         )
@@ -236,6 +244,18 @@ def _first(context: BrowserContext, app: AppProcess, session: str) -> tuple[floa
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0") / 1000
     page.close()
     return paint, graph
+
+
+def _click(page: Page, app: AppProcess) -> float:
+    """Processor seconds of the server for a click that turns the graph, less what the page takes at rest."""
+    turn, rest = page.locator(_TURN), app.share_of_a_core(5)
+    began, before = time.monotonic(), app.seconds()
+    for _ in range(CLICKS):
+        label = turn.text_content()
+        turn.dispatch_event("click")
+        turn.filter(has_not_text=label).wait_for(state="attached")
+        page.wait_for_timeout(400)
+    return (app.seconds() - before - rest * (time.monotonic() - began)) / CLICKS
 
 
 def _watching(browser: Browser, app: AppProcess, session: str, seconds: float) -> tuple[float, float]:
@@ -382,7 +402,8 @@ def as_text(report: Report) -> str:
                 for name, own in rows.items()
             ),
             "",
-            f"Placeholders after the first page: {report.skeletons}. A run takes {report.running:.1%} of "
+            f"Placeholders after the first page: {report.skeletons}. A click that draws the whole page takes "
+            f"{report.click * 1000:.0f} ms of the server's processor. A run takes {report.running:.1%} of "
             f"a core of the server, and each tab that watches it {report.watching:.1%}.",
         ]
     )

@@ -40,7 +40,7 @@ from studio.workbench import Workbench, marks
 
 
 def page() -> None:
-    with page_notices():
+    with page_notices(), services().configured.looked_at_once():
         tab = TabState()
         tab.begin_page()
         bench = workbench() if tab.view_only is None else services().viewed

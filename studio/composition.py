@@ -8,9 +8,10 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from conductor.errors import PoolError
 from conductor.extras import install_command
@@ -95,6 +96,8 @@ class ConfiguredRuntime:
         self._named: tuple[Path, ...] = ()
         self._runtime: Runtime | None = None
         self._fault: PoolError | None = None
+        # What this thread uses until the end of its block `looked_at_once`.
+        self._block = threading.local()
 
     def __call__(self) -> Runtime:
         """The newest runtime that could be read. Raises `PoolError` while there has been none."""
@@ -114,7 +117,18 @@ class ConfiguredRuntime:
         """Whether there is a runtime, also one from before the fault."""
         return self._look()[0] is not None
 
+    @contextmanager
+    def looked_at_once(self) -> Iterator[None]:
+        """Look at the files once for all that this thread asks in the block: a page that it draws."""
+        self._block.seen = self._look()
+        try:
+            yield
+        finally:
+            del self._block.seen
+
     def _look(self) -> tuple[Runtime | None, PoolError | None]:
+        if (seen := getattr(self._block, "seen", None)) is not None:
+            return cast("tuple[Runtime | None, PoolError | None]", seen)
         with self._looking:
             # Taken first: a change during the reading makes the next call read again.
             path = configured_path()

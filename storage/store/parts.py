@@ -399,9 +399,12 @@ class Runs(_Owned):
         """What the session's newest runs gave, newest first, and then those of the session that it was forked
         from.
         """
+        return self._cached(self._read_earlier, session)
+
+    def _read_earlier(self, connection: Connection, session: str) -> tuple[EarlierRun, ...]:
         if len(self._earlier) > _EARLIER_RUNS:
             self._earlier.clear()
-        return self._read(runs.earlier_runs, session, self._earlier)
+        return runs.earlier_runs(connection, session, self._earlier)
 
     def start(self, **new: Unpack[runs.NewRun]) -> RunRecord:
         """Record that this process now runs `revision` under the id `run`; `append` its events next.

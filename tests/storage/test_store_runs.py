@@ -8,8 +8,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Thread
 
 import pytest
+from sqlalchemy import Connection
 
 from conductor.engine.experiments import Swap
+from conductor.engine.known_outputs import EarlierRun
 from conductor.errors import SessionBusy, StorageError
 from conductor.runs.events import Event, RunOutcome, StepFinished, StepReused
 from conductor.runs.state import fold
@@ -17,6 +19,7 @@ from conductor.text.json_text import portable
 from conductor.values.messages import Usage
 from conductor.values.total import MOST_TOKENS
 from storage import SessionStore
+from storage.tables import runs
 from tests.support.stores.store_scenario import (
     REQUEST,
     begin,
@@ -273,6 +276,31 @@ def test_a_fork_has_the_runs_of_its_origin_until_then_as_earlier_runs(
         {run.workflow.steps[at].instruction: each.text for at, each in run.outputs.items()}
         for run in store.runs.earlier(fork)
     ] == earlier
+
+
+def test_earlier_runs_are_read_once_until_a_step_ends_in_whatever_process(
+    store: SessionStore, session: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+    read = runs.earlier_runs
+
+    def counting(
+        connection: Connection, session: str, memory: dict[str, EarlierRun]
+    ) -> tuple[EarlierRun, ...]:
+        reads.append(session)
+        return read(connection, session, memory)
+
+    monkeypatch.setattr(runs, "earlier_runs", counting)
+    begin(store, session, "r")
+    keep(store, started("r", chain("a", "b")), step_finished("r", "first", seq=1))
+    for _ in range(2):
+        assert [{*run.outputs} for run in store.runs.earlier(session)] == [{0}]
+    assert reads == [session]
+    with SessionStore.open(url) as other:
+        assert [run.outputs[0].text for run in other.runs.earlier(session)] == ["first"]
+        keep(store, delta("r", seq=2), step_finished("r", "second", seq=3, step=1))
+        for each in (store, other):
+            assert [run.outputs[1].text for run in each.runs.earlier(session)] == ["second"]
 
 
 def test_of_events_that_come_together_only_the_refused_are_missing(store: SessionStore) -> None:

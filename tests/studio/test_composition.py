@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,33 @@ def test_a_file_that_stays_as_it_is_is_read_once(
         monkeypatch.setattr(module, "read_whole", reads.append)
     assert [bench.pool for _ in range(20)] == [first] * 20
     assert reads == []
+
+
+def test_a_block_looks_at_the_files_once_for_its_own_thread_alone(
+    pool_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool_file.write_text(one("alpha"), encoding="utf-8")
+    configured = ConfiguredRuntime()
+    with configured.looked_at_once():
+        pool_file.write_text(one("beta"), encoding="utf-8")
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(configured).result().pool.names == ("beta",)
+        monkeypatch.setattr(composition, "configured_path", lambda: pytest.fail("looked again"))
+        assert (configured().pool.names, configured.fault) == (("alpha",), None)
+    monkeypatch.undo()
+    monkeypatch.chdir(pool_file.parent)
+    assert configured().pool.names == ("beta",)
+
+
+def test_a_block_that_begins_with_a_fault_has_it_until_its_end(pool_file: Path) -> None:
+    pool_file.write_text("[[worker]]\n", encoding="utf-8")
+    configured = ConfiguredRuntime()
+    with configured.looked_at_once():
+        pool_file.write_text(one("alpha"), encoding="utf-8")
+        assert not configured.usable
+        with pytest.raises(PoolError):
+            configured()
+    assert configured().pool.names == ("alpha",)
 
 
 def test_the_conductor_is_followed_too(bench: Workbench, pool_file: Path) -> None:

@@ -7,6 +7,7 @@ outermost element, for its own tests.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,19 @@ def component(
     def read(file: str) -> str:
         return Path(module).with_name(file).read_text(encoding="utf-8")
 
-    return st.components.v2.component(
+    mount = st.components.v2.component(
         name,
         html=read(html) if html.endswith(".html") else html or None,
         css="\n".join([styles, *map(read, css.split())]) if css else None,
         js="\n".join([library, joined(Path(module).with_name(js))]),
         isolate_styles=isolated,
     )
+
+    def draw(*, data: Mapping[str, Any] | None = None, **options: Any) -> Any:
+        # Streamlit takes its time to find out that a list is no table; of a tuple it is sure.
+        plain = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in (data or {}).items()
+        }
+        return mount(data=None if data is None else plain, **options)
+
+    return draw

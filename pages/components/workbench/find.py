@@ -218,7 +218,8 @@ def open_section(id: str) -> None:
 
 
 def section_dialog() -> None:
-    section = next((each for each in sections() if each.id == st.session_state.get(_OPEN)), None)
+    id = st.session_state.get(_OPEN)
+    section = None if id is None else next((each for each in sections() if each.id == id), None)
     if section is not None:
         dialog = st.dialog(section.page, width="large", on_dismiss=lambda: st.session_state.pop(_OPEN, None))
         dialog(_section)(section)

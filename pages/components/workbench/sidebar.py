@@ -92,14 +92,14 @@ def _imported(bench: Workbench, tab: TabState, file: BytesIO) -> Session:
 
 def _recent(bench: Workbench, tab: TabState) -> None:
     bench.store.processes.retry_unwritten()
-    sessions = bench.store.sessions.listed(limit=RECENT)
+    sessions, opened = bench.store.sessions.listed(limit=RECENT), tab.session
     rows: list[tuple[Session | SessionSummary, str, str]] = [
         (session, STATE_ICONS[session.state], f"{state_label(session.state)}: ") for session in sessions
     ]
-    if tab.session is not None and all(session.id != tab.session for session in sessions):
+    if opened is not None and all(session.id != opened for session in sessions):
         # An unknown one is reported by the page.
         with suppress(StorageError):
-            rows.append((bench.store.sessions.find(tab.session), ":material/more_horiz:", ""))
+            rows.append((bench.store.sessions.find(opened), ":material/more_horiz:", ""))
     if not rows:
         return
     st.caption("Recent sessions")
@@ -116,7 +116,7 @@ def _recent(bench: Workbench, tab: TabState) -> None:
                 plain(session.title, limit=60),
                 key=f"recent-{session.id}",
                 icon=icon,
-                type="secondary" if session.id == tab.session else "tertiary",
+                type="secondary" if session.id == opened else "tertiary",
                 width="stretch",
                 wrap=False,
                 help=f"{state}{plain(session.query, limit=200)}",

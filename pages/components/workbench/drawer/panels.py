@@ -52,7 +52,8 @@ def panels(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the choice and, while the drawer is open, the chosen view of a session that has a workflow."""
     if view.head is None:
         return
-    own = [name for name, panel in PANELS.items() if panel.viewed or not tab.watched]
+    watched = tab.watched
+    own = [name for name, panel in PANELS.items() if panel.viewed or not watched]
     name = _chosen(bench, view, own)
     tab.panel_selects = name is not None and PANELS[name].selects
     # While a replay plays, its player advances in the browser without the server.
