@@ -7,6 +7,7 @@ import { Canvas } from "./canvas.mjs";
 
 globalThis.window = /** @type {any} */ ({ matchMedia: () => ({ matches: false }) });
 globalThis.document = /** @type {any} */ ({ createElement: () => ({ getContext: () => null }) });
+globalThis.devicePixelRatio = 1;
 const { Flow } = await import("../../../../pages/components/graph/flow.js");
 
 for (const [edges, expected] of [[3, 3], [100, 100], [1_000, 0]])
