@@ -21,6 +21,7 @@ from math import ceil, copysign
 from types import MappingProxyType
 from typing import Literal
 
+from conductor.drawing.columns import Columns, Point
 from conductor.drawing.layered_layout import (
     Node,
     Strands,
@@ -39,8 +40,6 @@ CardKind = Literal["full", "brief", "flat"]
 
 KINDS: tuple[CardKind, ...] = ("full", "brief", "flat")
 """From the richest to the poorest."""
-
-Point = tuple[float, float]
 
 MARGIN = 24
 """Free pixels around a fitted picture; the browser counts the same."""
@@ -183,10 +182,10 @@ _TRACK_GAP = 8
 _LEAST_TRACK_GAP, _MOST_NEEDED = 3, 20
 """Between tracks that are to be seen as two, and how much rows are moved apart for that at most."""
 
-_MOST_LINES, _MOST_IN_PANE = 44, 90
+_MOST_LINES, _MOST_IN_PANE, _MOST_IN_LARGE = 44, 90, 12
 """How many lines pass a row at most where edges share lines: on a page of any width, where so many left and
 right of the broadest card can be read in 640 pixels, and in a pane, for which such a picture is too high
-anyway.
+anyway; and in the one picture of a large plan.
 """
 
 _BEFORE_TRACKS, _BEHIND_TRACKS = 9, 15
@@ -325,7 +324,7 @@ def access_layouts(
 @lru_cache(maxsize=16)
 def _large_layout(access: tuple[tuple[int, ...], ...], earlier: Earlier | None) -> Layout:
     """The one picture of a plan that no window shows as a whole in letters to be read: downwards, about as
-    broad as it is high.
+    broad as it is high, a long chain in columns. Edges share few lines: from afar many are one grey surface.
     """
     generations, scale = generations_of(access), _DOWN[-1]
     broadest = max(map(len, generations))
@@ -333,7 +332,19 @@ def _large_layout(access: tuple[tuple[int, ...], ...], earlier: Earlier | None) 
         rows = rows_of(generations, widest)
         if widest * scale.width >= len(rows) * (scale.height + scale.gap):
             break
-    return _Picture(rows, access, scale, earlier, most_lines=_MOST_IN_PANE).layout()
+    picture = _Picture(rows, access, scale, earlier, most_lines=_MOST_IN_LARGE)
+    return _in_columns(picture.layout(), picture.starts)
+
+
+def _in_columns(layout: Layout, starts: Sequence[float]) -> Layout:
+    columns = Columns(starts, layout.routes.values(), layout.width)
+    cards = tuple(
+        replace(card, x=x, y=y) for card in layout.cards for x, y in [columns.place(card.x, card.y)]
+    )
+    routes = {edge: columns.route(points) for edge, points in layout.routes.items()}
+    corners = [*chain.from_iterable(routes.values()), *((card.right, card.bottom) for card in cards)]
+    width, height = (max(ends) for ends in zip(*corners, strict=True))
+    return replace(layout, cards=cards, routes=MappingProxyType(routes), width=width, height=height)
 
 
 def _roomy(scale: _Scale, widest: int) -> _Scale:

@@ -18,7 +18,7 @@ from conductor.values.provenance import LIKELY_CHARACTERS
 from conductor.workers.endpoint.tokens import TokenCount
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.critical_path import last_end
-from conductor.workflow.model import Step, Workflow
+from conductor.workflow.model import Step
 
 ANSWER_TOKENS = 400
 """Tokens that an answer is assumed to have where its worker has not answered yet in the session."""
@@ -99,11 +99,18 @@ def estimate(
     that are not called.
     """
     workflow = bound.workflow
-    answers = [output for output in history if output.hand is None]
+    # What a fallback gave in its place is what a step of that worker took.
+    of_worker: dict[str | None, list[Output]] = {}
+    of_step: dict[tuple[str | None, int], list[Output]] = {}
+    for output in history:
+        if output.hand is None:
+            worker = output.instead_of or output.worker
+            of_worker.setdefault(worker, []).append(output)
+            of_step.setdefault((worker, output.step), []).append(output)
     steps: dict[int, _Step] = {}
     for step in sorted(runs):
-        alike = _alike(workflow, step, answers)
-        card = cards.get(workflow.steps[step].worker)
+        own = workflow.steps[step].worker
+        alike, card = of_step.get((own, step)) or of_worker.get(own) or [], cards.get(own)
         if card is not None and card.kind == "offline" and not any(each.instead_of for each in alike):
             seconds = _measured(alike).seconds
             steps[step] = _Step(0, 0.0, COMPUTED_SECONDS if seconds is None else seconds, assumed=not alike)
@@ -207,13 +214,6 @@ def _placeholder(step: int, tokens: int) -> Output:
         run="",
         step=step,
     )
-
-
-def _alike(workflow: Workflow, step: int, answers: Sequence[Output]) -> Sequence[Output]:
-    # What a fallback gave in its place is what a step of that worker took.
-    own = workflow.steps[step].worker
-    of_worker = [output for output in answers if (output.instead_of or output.worker) == own]
-    return [output for output in of_worker if output.step == step] or of_worker
 
 
 def _median(outputs: Sequence[Output], value: Callable[[Output], float | None]) -> float | None:

@@ -60,6 +60,7 @@ class OutputArchive:
 
     def __init__(self, outputs: Iterable[Output] = ()) -> None:
         self._outputs: dict[str, dict[CallId, Output]] = {}
+        self._addresses: dict[str | None, list[str]] = {}
         self.extend(outputs)
 
     def extend(self, outputs: Iterable[Output]) -> None:
@@ -67,11 +68,19 @@ class OutputArchive:
             self.add(output)
 
     def add(self, output: Output) -> None:
-        self._outputs.setdefault(output.fingerprint, {}).setdefault(call_of(output), output)
+        address = output.fingerprint
+        if address not in self._outputs:
+            self._outputs[address] = {}
+            self._addresses.setdefault(outline_of(address), []).append(address)
+        self._outputs[address].setdefault(call_of(output), output)
 
     def equal(self, address: str) -> Iterable[Output]:
         """The outputs with this fingerprint."""
         return tuple(self._outputs.get(address, {}).values())
+
+    def similar(self, outline: str) -> Iterator[Output]:
+        """The outputs whose fingerprints have this outline."""
+        return (output for address in self._addresses.get(outline, ()) for output in self.equal(address))
 
     def __iter__(self) -> Iterator[Output]:
         return (output for equal in self._outputs.values() for output in equal.values())
@@ -105,9 +114,10 @@ class KnownOutputs:
                     number = run.workflow.lineage[at]
                     is_same = number == workflow.lineage[place] or not (is_edited or number in numbers)
                     own.setdefault(call_of(output), (place, OwnOutput(output, is_same)))
-        return tuple(
-            tuple(output for place, output in own.values() if place == step) for step in range(len(workflow))
-        )
+        by_step: list[list[OwnOutput]] = [[] for _ in workflow.steps]
+        for place, own_output in own.values():
+            by_step[place].append(own_output)
+        return tuple(map(tuple, by_step))
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
@@ -209,11 +219,11 @@ class Takeover:
     def may_take(self, step: int) -> bool:
         """Whether `step`, whose fingerprint is not known yet, could have an output to take over."""
         outline = self._bound.outlines[step]
-        equal = (output for output in self._archive if self._lasts(output))
         own = (each for each, _ in self._own[step] if self._counts(step, each) or self._is_kept(step, each))
         return any(
-            outline_of(output.fingerprint) == outline and self._is_free(output, step)
-            for output in (*own, *equal)
+            outline_of(output.fingerprint) == outline and self._is_free(output, step) for output in own
+        ) or any(
+            self._lasts(output) and self._is_free(output, step) for output in self._archive.similar(outline)
         )
 
     def is_outdated(self, step: int) -> bool:

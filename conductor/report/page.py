@@ -26,7 +26,7 @@ from conductor.runs.replay import first_speed, speeds_for
 from conductor.runs.state import RunState
 from conductor.runs.timeline import Moments, timeline_of
 from conductor.text.chunks import chunks
-from conductor.text.formatting import duration, percent
+from conductor.text.formatting import duration, percent, steps_of_numbers
 from conductor.text.json_text import portable
 from conductor.values.message_parts.tool_use import indented
 from conductor.values.note import Note
@@ -56,6 +56,7 @@ _TEMPLATES = Environment(
 _TEMPLATES.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
 _TEMPLATES.filters["percent"] = percent
 _TEMPLATES.filters["duration"] = duration
+_TEMPLATES.filters["steps_of_numbers"] = steps_of_numbers
 _TEMPLATES.filters["indented"] = indented
 _TEMPLATES.filters["with_mathml"] = with_mathml
 _TEMPLATES.filters["chunks"] = chunks

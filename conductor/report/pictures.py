@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import floor, log10
 
-from conductor.drawing.layout import MARGIN, Card, Layout, Point
+from conductor.drawing.columns import Point
+from conductor.drawing.layout import MARGIN, Card, Layout
 from conductor.runs.timed_call import TimedCall
 from conductor.runs.timeline import Timeline, TimelineRow
 

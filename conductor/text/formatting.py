@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 LISTED = 6
 """How many names are listed one by one; of more, only their number is shown."""
@@ -23,6 +23,22 @@ def dollars(cost: float | None) -> str:
 
 def quantity(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def steps_of_numbers(numbers: Iterable[int]) -> str:
+    """Steps by their numbers in ascending order: "step 3", "steps 1 to 12, 14"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    several = len(runs) > 1 or len(runs[0]) > 1
+    words = (
+        f"{run[0]}{' to ' if run[-1] - run[0] > 1 else ', '}{run[-1]}" if len(run) > 1 else f"{run[0]}"
+        for run in runs
+    )
+    return f"step{'s' if several else ''} {', '.join(words)}"
 
 
 def estimated(number: int | None, noun: str) -> str:

@@ -93,6 +93,10 @@ const wordsOf = ({ excerpt, body }) => excerpt || body;
 const wrapWords = (ctx, { excerpt, streams, body }, width, lines) =>
   excerpt && streams ? wrapEnd(ctx, excerpt, width, lines) : wrapText(ctx, excerpt || body, width, lines);
 
+// Whether there is room for a card's number only, and not even for that.
+export const isNumber = ({ width }, scale) => width * scale < 56;
+const isSpot = ({ height }, scale) => height * scale < 8;
+
 export function drawCard(ctx, card, look) {
   const { theme, selected, dimmed, target, reader, scale } = look;
   ctx.save();
@@ -105,7 +109,7 @@ export function drawCard(ctx, card, look) {
   ctx.textRendering = "geometricPrecision";
   ctx.lineJoin = "round";
   card.opener = card.sign = null;
-  if (card.width * scale < 56) drawNumber(ctx, card, look);
+  if (isNumber(card, scale)) drawNumber(ctx, card, look);
   else if (card.kind === "full" && scale >= 0.68) drawFull(ctx, card, look);
   else drawBrief(ctx, card, look);
   if (card.content.change) drawChange(ctx, card.content.change, ...changePlace(card, scale), theme);
@@ -129,11 +133,11 @@ function drawPlate(ctx, card, theme, { accented, reader, dimmed, scale }) {
   ctx.save();
   ctx.clip();
   if (card.content.heat) drawHeat(ctx, card, theme, scale);
-  const stripe = Math.max(4, 2.5 / scale);
+  const stripe = Math.max(4, 2.5 / scale), state = isSpot(card, scale) && !card.content.heat ? width : stripe;
+  ctx.fillStyle = theme.status[card.content.status];
+  ctx.fillRect(left + width - state, top, state, height);
   ctx.fillStyle = card.content.mark?.hue ?? theme.border;
   ctx.fillRect(left, top, stripe * 1.25, height);
-  ctx.fillStyle = theme.status[card.content.status];
-  ctx.fillRect(left + width - stripe, top, stripe, height);
   ctx.restore();
   const change = theme.change[card.content.change];
   ctx.lineWidth = accented || reader || change ? Math.max(2, 1.8 / scale) : Math.max(1, 0.8 / scale);
@@ -454,6 +458,7 @@ function drawRest(ctx, card, look, size, left, right) {
 }
 
 function drawNumber(ctx, card, { theme, scale }) {
+  if (isSpot(card, scale)) return;
   ctx.font = `600 ${Math.min((READABLE + 1) / scale, card.height * 0.85)}px ${theme.font}`;
   ctx.fillStyle = theme.text;
   ctx.textAlign = "center";

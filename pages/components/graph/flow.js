@@ -7,8 +7,12 @@ import { stillness } from "./theme.js";
 import { EdgeValues } from "./values.js";
 
 const FRAME = 40;
+// Pixels that a sign may reach into the picture from outside.
+const LITTLE = 20;
 const SPARK = 9, SPARKS_APART = 52, SPEED = 0.055;
 const ARRIVES = 1100;
+// Edges with sparks at once: more are a flicker that takes a whole core. Those that flow are lit all the same.
+const MOST_SPARKS = 100;
 
 const HAS_OUTPUT = new Set(["finished", "empty", "refused"]);
 
@@ -65,13 +69,15 @@ export class Flow {
     ctx.strokeStyle = theme.spark;
     ctx.lineWidth = Math.max(3, 2 / scale);
     if (!stillness.matches) {
-      for (const edge of this.edges) if (edge.flows) this.trace(ctx, edge, [SPARK, SPARKS_APART], -now * SPEED);
-      for (const edge of this.edges) if (this.sent.has(edge.id)) this.sending(ctx, edge, (now - this.sent.get(edge.id)) / ARRIVES);
+      const flowing = this.edges.filter((edge) => edge.flows), sent = this.edges.filter((edge) => this.sent.has(edge.id));
+      if (flowing.length <= MOST_SPARKS) for (const edge of flowing) this.trace(ctx, edge, [SPARK, SPARKS_APART], -now * SPEED);
+      if (sent.length <= MOST_SPARKS) for (const edge of sent) this.sending(ctx, edge, (now - this.sent.get(edge.id)) / ARRIVES);
     }
     this.values.draw(ctx, theme, now);
+    const inSight = ([across, along]) => [across * scale + x, width / pixels - across * scale - x, along * scale + y, height / pixels - along * scale - y].every((room) => room > -LITTLE);
     const turn = stillness.matches ? -1.2 : now / 260;
     for (const { content, sign } of this.cards)
-      if (sign && RUNS.has(content.status)) drawStatus(ctx, content.status, ...sign, theme, turn);
+      if (sign && RUNS.has(content.status) && inSight(sign)) drawStatus(ctx, content.status, ...sign, theme, turn);
   }
 
   // An output on its way, once: a long spark that is soon at its reader.

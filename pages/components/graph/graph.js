@@ -3,7 +3,7 @@
 // Selecting shows at once and is reported; an edit is only requested: the picture changes when Python sends another
 // workflow.
 
-import { cuts, drawCard, drawCollapse, drawGate, drawPort } from "./card.js";
+import { cuts, drawCard, drawCollapse, drawGate, drawPort, isNumber } from "./card.js";
 import { Collapse } from "./collapse.js";
 import { Flow } from "./flow.js";
 import { HeatSwitch } from "./heat.js";
@@ -51,7 +51,7 @@ class WorkflowGraph {
     const { signal } = this.listeners;
     this.view = new View(root.querySelector(".canvas"), {
       drawCard: ({ ctx, id }) => this.cardRenderer(ctx, id),
-      drawBelow: (ctx) => drawEdges(ctx, this.edges, this, this.theme, this.down, this.view.scale),
+      drawBelow: (ctx) => { this.readers = this.litReaders(); drawEdges(ctx, this.edges, this, this.theme, this.down, this.view.scale); },
       drawAbove: (ctx) => { this.drawAffordances(ctx); this.flow?.draw(); this.minimap?.draw(); },
     });
     this.minimap = new Minimap(root.querySelector(".minimap"), this.view, signal);
@@ -86,7 +86,7 @@ class WorkflowGraph {
   update(component, picture) {
     const { data } = this.component = component, { direction, kind } = data.pictures[picture];
     this.picture = picture;
-    const news = this.content !== data, moved = data.selection_revision !== this.revision, step = this.stepOf(this.selected);
+    const news = this.content !== data, first = !this.content, moved = data.selection_revision !== this.revision, step = this.stepOf(this.selected);
     this.stats.updates++;
     this.locked = data.locked || !data.editable;
     this.root.classList.toggle("grows", data.grows);
@@ -110,6 +110,9 @@ class WorkflowGraph {
     } else if (moved) {
       this.selected = this.cardOf(data.selected);
       this.selectedEdge = null;
+      // A step that was found elsewhere is looked for in a picture of numbers in vain.
+      const card = this.cards[this.selected];
+      if (card && !first && isNumber(card, this.view.scale)) this.view.show(card);
     // The cards of a proposed change are others, in another order.
     } else if (others && this.selected !== null) this.select(null);
     this.dropVanished();
@@ -251,6 +254,7 @@ class WorkflowGraph {
       case "inside": return this.toggleInside(this.selected);
       case "collapse": return this.collapse.tool?.act();
       case "turn": return this.component.setTriggerValue("turn", this.component.data.direction === "down" ? "right" : "down");
+      case "show": return this.selected === null ? undefined : this.view.show(this.cards[this.selected]);
       case "in": return this.view.zoom(1.25);
       case "out": return this.view.zoom(0.8);
       case "full": return this.fillScreen();
@@ -406,6 +410,12 @@ class WorkflowGraph {
   // The step whose edges stand out: the one that is pointed at, else the selected one.
   get lit() { return this.hoverCard ?? this.selected; }
 
+  // The cards that read the lit one, and those at an edge that is pointed at or selected; once a drawing, as each card asks.
+  litReaders() {
+    const { lit, hoverEdge, selectedEdge } = this;
+    return new Set(this.edges.flatMap(({ id, from, to }) => (id === hoverEdge || id === selectedEdge ? [from, to] : from === lit ? [to] : [])));
+  }
+
   lookOf({ step }) {
     const { link } = this;
     const refused = link && step !== link.from && this.refusal(link.from, step);
@@ -413,8 +423,7 @@ class WorkflowGraph {
       theme: this.theme, scale: this.view.scale, selected: step === this.selected,
       opened: this.stepOf(step) === this.component.data.opened,
       target: Boolean(link && link.over === step && step !== link.from && !refused), dimmed: Boolean(refused) || !this.legend.shows(this.cards[step]) || this.proposal.leaves(step),
-      reader: this.edges.some(({ id, from, to }) => (to === step && from === this.lit)
-        || ([from, to].includes(step) && [this.hoverEdge, this.selectedEdge].includes(id))),
+      reader: this.readers.has(step),
     };
   }
 
@@ -446,6 +455,7 @@ class WorkflowGraph {
     const focused = this.root.getRootNode().activeElement, card = this.cards[this.selected], one = this.collapse.isOne(card);
     this.root.classList.toggle("locked", this.locked);
     tool("add").hidden = this.cards.length >= this.component.data.most_steps;
+    tool("show").hidden = this.selected === null;
     tool("detach").hidden = this.selectedEdge === null;
     tool("inside").hidden = one || !card?.content.inside;
     tool("inside").textContent = this.component.data.opened === this.stepOf(this.selected) ? "Close inside" : "Open inside";

@@ -30,6 +30,7 @@ function keyAction(graph, key) {
     case "Escape": return graph.idle ? null : () => graph.escape();
     case "Delete":
     case "Backspace": return () => graph.remove();
+    case "z": case "Z": return selected === null ? null : () => graph.use("show");
     case "+": case "=": return () => graph.view.zoom(1.25);
     case "-": return () => graph.view.zoom(0.8);
     case "0": return () => graph.view.fit({ animated: true });

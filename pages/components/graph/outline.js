@@ -18,8 +18,10 @@ export class Outline {
   show(cards, edges, selected, shows) {
     while (this.list.children.length > cards.length) this.list.lastChild.remove();
     const seen = this.list.closest("[data-list]") !== null;
+    const into = cards.map(() => []);
+    for (const edge of edges) into[edge.to].push(edge);
     cards.forEach((card) => {
-      const name = nameOf(card, cards, edges);
+      const name = nameOf(card, cards, into[card.step]);
       if (!this.list.children[card.step]) this.list.append(element("div", { id: this.prefix + card.step, role: "option" }));
       const option = this.list.children[card.step], parts = seen ? [element("span", "said", name), ...lines(card)] : [name];
       const text = parts.map((part) => part.textContent ?? part).join("");
@@ -35,8 +37,10 @@ export class Outline {
 // A step as others name it; one to come has no number.
 const named = (card) => (card.steps.length ? signOf(card) : `“${card.content.title}”`);
 
-function nameOf(card, cards, edges) {
-  const { step, content } = card, own = edges.filter((edge) => edge.to === step).sort((a, b) => a.from - b.from);
+// `own`: the edges into the card.
+function nameOf(card, cards, own) {
+  const { content } = card;
+  own.sort((a, b) => a.from - b.from);
   const source = ({ from, heat }) => named(cards[from]) + (heat ? ` (${heat.text})` : "");
   const steps = (list) => `step${list.length > 1 ? "s" : ""} ${list.map(source).join(", ")}`;
   const [reads, lost] = [own.filter(({ change }) => change !== "removed"), own.filter(({ change }) => change === "removed")];

@@ -12,6 +12,8 @@ const FADES = 700;
 const WIDTHS = [15, 8];
 const PLACES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9];
 const ASIDE = [0, -0.4, 0.4];
+// Values at once: more are not read, and each is compared with all others.
+const MOST = 150;
 
 export class EdgeValues {
   constructor(view) {
@@ -71,6 +73,7 @@ export class EdgeValues {
   }
 
   boxes(ctx, size) {
+    if (this.visible.size > MOST) return [];
     const boxes = [], apart = size * 0.08;
     const covers = (box, gap) => (other) => Math.abs(box.x - other.x) < (box.width + other.width) / 2 + gap
       && Math.abs(box.y - other.y) < (box.height + other.height) / 2 + gap;

@@ -7,6 +7,8 @@ const LITTLE = 64;
 const LEAST_ZOOM = 0.05, MOST_ZOOM = 2.5;
 const MOST_FITTED = 1.15, MOST_ENLARGED = 2.2;
 export const GLIDE = 180;
+// Pixels that the narrowest card is broad whose title can be read.
+const READ = 190;
 
 const motion = (animated) => animated && !stillness.matches && { duration: GLIDE, easingFunction: "easeOutQuad" };
 
@@ -104,6 +106,12 @@ export class View {
     const dx = shift(card.left, card.left + card.width, middle.x, halfWidth);
     const dy = shift(card.top, card.top + card.height, middle.y, halfHeight);
     if (dx || dy) this.network.moveTo({ position: { x: middle.x + dx, y: middle.y + dy }, animation: motion(animated) });
+  }
+
+  // Puts a card into the middle, in letters to be read.
+  show(card) {
+    this.touched = true;
+    this.network.moveTo({ scale: Math.max(this.scale, READ / card.width), position: { x: card.x, y: card.y }, animation: motion(true) });
   }
 
   // Puts a point of the picture into the middle.

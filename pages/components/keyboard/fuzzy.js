@@ -19,5 +19,8 @@ export function score(name, words) {
   return 3;
 }
 
+// Whether each of the words is the beginning of a word in the text.
+export const holds = (text, words) => words.split(" ").every((word) => [0, 1].includes(score(text, word) ?? 3));
+
 // Whether a word begins at this place.
 const begins = (text, at) => at === 0 || !/[\p{L}\p{N}]/u.test(text[at - 1]);

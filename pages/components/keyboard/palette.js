@@ -3,10 +3,11 @@
 // the list.
 
 import { element, isDialogOpen, markOption, mounted } from "../streamlit_patches/shared.js";
-import { score } from "./fuzzy.js";
+import { holds, score } from "./fuzzy.js";
 
 const TYPING = 150;                                         // milliseconds without a key before the server is asked
 const RECENT = "conductor-palette", MOST_RECENT = 6;
+const MOST_ROWS = 100;                                      // rows drawn; a plan may have ten times as many steps
 
 class Palette {
   constructor(dialog) {
@@ -89,14 +90,14 @@ class Palette {
     const all = typed ? [...doable, ...places, ...rows] : [...rows, ...places, ...doable];
     const age = ({ id }) => (recent.indexOf(id) + 1) || MOST_RECENT + 1;
     // What the server has answers these words, wherever they stand in it.
-    const rank = ({ text, name, detail }, answers) => (text ? 2 : score(name, words) ?? (holds(detail, words) || answers ? 2 : null));
-    this.options = all
+    const rank = ({ text, kind, name, detail = "" }, answers) => (text ? 2 : score(name, words) ?? (holds(`${kind} ${name} ${detail}`, words) || answers ? 2 : null));
+    const matches = all
       .flatMap((row) => {
         const answers = rows.includes(row), at = rank(row, answers);
         return at === null ? [] : [{ row, answers, at }];
       })
-      .sort((one, other) => one.at - other.at || age(one.row) - age(other.row))
-      .map(({ row, answers }) => this.option(row, answers, () => this.component.setTriggerValue("chosen", { query, id: row.id })));
+      .sort((one, other) => one.at - other.at || age(one.row) - age(other.row));
+    this.options = matches.slice(0, MOST_ROWS).map(({ row, answers }) => this.option(row, answers, () => this.component.setTriggerValue("chosen", { query, id: row.id })));
     this.list.replaceChildren(...this.options.map(({ node }) => node));
     this.list.classList.toggle("waits", waits);
     this.list.hidden = !this.options.length;
@@ -105,7 +106,7 @@ class Palette {
       node.onclick = choose;
       node.onpointermove = () => { if (this.at !== at) this.mark(at, false); };
     });
-    this.state.textContent = waits ? "Searching…" : !this.options.length ? "No results." : `${this.options.length} found`;
+    this.state.textContent = waits ? "Searching…" : !this.options.length ? "No results." : `${matches.length} found${matches.length > MOST_ROWS ? `, ${MOST_ROWS} of them shown` : ""}`;
     this.mark(Math.min(this.typedAt === typed ? this.at ?? 0 : 0, Math.max(0, this.options.length - 1)));
     this.typedAt = typed;
     if (waits || !this.entered) return;
@@ -140,9 +141,6 @@ class Palette {
     clearTimeout(this.timer);
   }
 }
-
-// Whether what is named has each of the words as the beginning of one.
-const holds = (detail, words) => !!detail && words.split(" ").every((word) => [0, 1].includes(score(detail, word) ?? 3));
 
 // What was chosen in this tab, the newest first.
 const lately = () => JSON.parse(sessionStorage.getItem(RECENT) ?? "[]");

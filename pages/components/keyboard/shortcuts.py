@@ -64,6 +64,7 @@ SHORTCUTS: Mapping[str, tuple[Shortcut, ...]] = {
         Shortcut("Delete", "Remove the selected step or edge"),
         Shortcut("B", "Add or remove a gate before the selected step"),
         Shortcut("Esc", "Clear the selection"),
+        Shortcut("Z", "Zoom to the selected step"),
         Shortcut("+ -", "Zoom in and out"),
         Shortcut("0", "Fit the graph to its pane"),
         Shortcut("F", "Full screen"),

@@ -31,7 +31,7 @@ from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import compare_query
 from pages.components.workbench.bar.share import open_code
 from pages.components.workbench.drawer.panels import PANELS
-from pages.components.workbench.step.inspector import PARTS, state_of
+from pages.components.workbench.step.inspector import PARTS, states_of
 from storage import RunRecord, SessionFilter
 from studio.documentation import Section, find_sections, sections
 from studio.sessions.words import LONGEST, SessionText, WordPlace, find_words, texts_of
@@ -170,7 +170,7 @@ def _texts(bench: Workbench, view: SessionView, runs: tuple[RunRecord, ...]) -> 
         for step, notes in bench.notes.by_step(view.session.id, workflow).items():
             for note in notes:
                 yield SessionText(note.text, note.part, step, note=note)
-        yield from texts_of(workflow.steps, [state_of(bench, view, at) for at in range(len(workflow))])
+        yield from texts_of(workflow.steps, list(states_of(bench, view, range(len(workflow)))))
     for run in runs[:_EARLIER]:
         if view.run is None or run.id != view.run.id:
             state = bench.state(run)

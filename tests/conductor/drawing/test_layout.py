@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.drawing.layout import MARGIN, Direction, Earlier, Layout, Point, layouts, pane_layouts
+from conductor.drawing.columns import Point
+from conductor.drawing.layout import MARGIN, Direction, Earlier, Layout, layouts, pane_layouts
 from conductor.workflow.model import Step, Workflow
 from tests.support.cases.property_cases import cases
 
@@ -404,3 +405,21 @@ def test_a_plan_of_a_thousand_readers_has_one_picture_that_is_no_strip(narrow: b
     assert [picture.kind for picture in pictures] == ["flat"] * 2
     assert all(0.2 < picture.width / picture.height < 5 for picture in pictures)
     assert len({(card.x, card.y) for card in pictures[0].cards}) == 1_000
+
+
+@pytest.mark.parametrize("skips", [(), (17,), (5, 60, 101)])
+def test_a_long_chain_stands_in_columns_as_clear_as_others(skips: tuple[int, ...]) -> None:
+    workflow = plan([tuple(at - back for back in (1, *skips) if back <= at) for at in range(150)])
+    (picture,) = pane_layouts(workflow)
+    assert 0.4 < picture.width / picture.height < 2.5
+    assert_clear(picture)
+    assert_ports_met(workflow, picture)
+    assert_apart(picture)
+
+
+def test_so_many_edges_into_one_step_are_narrower_than_a_card() -> None:
+    (picture,) = pane_layouts(plan(fan(1_000)))
+    upright = {
+        x0 for route in picture.routes.values() for (x0, y0), (x1, y1) in pairwise(route) if y1 - y0 > 100
+    }
+    assert max(upright) - min(upright) < picture.cards[0].width

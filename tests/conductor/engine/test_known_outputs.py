@@ -14,6 +14,7 @@ from conductor.engine.schedule import blast_radius
 from conductor.errors import WorkerError
 from conductor.runs.state import RunState
 from conductor.values.messages import Completion, Request, Sampling
+from conductor.values.output import Output
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
@@ -252,3 +253,28 @@ async def test_whose_output_it_was_is_known_through_edits(
     second = await ran(edit(workflow), pool, first)
     words = [step.reuse and step.reuse.replace("reused from an equal step", "equal") for step in second.steps]
     assert tuple(words) == (*reuse, "reused")
+
+
+# -- how much is compared ----------------------------------------------------------------------------
+
+
+async def test_an_edit_of_a_long_chain_looks_at_each_output_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = 60
+    pool = Pool(workers=(Answering(),))
+    workflow = workflow_of((), *((at,) for at in range(steps - 1)))
+    state = await ran(workflow, pool)
+    looks = count()
+    empty = Output.empty.fget
+    assert empty is not None
+
+    def looked_at(output: Output) -> bool:
+        next(looks)
+        return empty(output)
+
+    monkeypatch.setattr(Output, "empty", property(looked_at))
+    bound = BoundWorkflow.of(workflow.with_instruction(0, "Another."), query="why?", pool=pool)
+    radius = blast_radius(workflow, bound, KnownOutputs.of(state))
+    assert len(radius.runs) == steps
+    assert next(looks) < 10 * steps

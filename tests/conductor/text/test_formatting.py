@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.text.formatting import dollars, duration, named, p_value, percent, quantity, size, tokens
+from conductor.text.formatting import (
+    dollars,
+    duration,
+    named,
+    p_value,
+    percent,
+    quantity,
+    size,
+    steps_of_numbers,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +30,21 @@ from conductor.text.formatting import dollars, duration, named, p_value, percent
 )
 def test_costs_are_dollars_and_unknown_is_no_zero(cost: float | None, text: str) -> None:
     assert dollars(cost) == text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ([3], "step 3"),
+        ([1, 2], "steps 1, 2"),
+        ([1, 3], "steps 1, 3"),
+        ([1, 2, 3], "steps 1 to 3"),
+        ([*range(1, 13), 14], "steps 1 to 12, 14"),
+        ([2, *range(4, 1_000), 1_002, 1_003], "steps 2, 4 to 999, 1002, 1003"),
+    ],
+)
+def test_many_steps_are_named_by_where_they_begin_and_end(numbers: list[int], text: str) -> None:
+    assert steps_of_numbers(numbers) == text
 
 
 def test_numbers_have_their_noun() -> None:

@@ -23,6 +23,9 @@ from pages.components.workbench.planning.so_far import plan_so_far
 from studio.sessions.activity import LiveAlternatives
 from studio.workbench import Workbench
 
+_MOST_STREAMS = 20
+"""Running steps whose texts are shown: of a thousand, a browser draws nothing else."""
+
 
 def progress(state: RunState) -> None:
     """How far the run is."""
@@ -53,28 +56,29 @@ def streaming(
     state = view.state
     if state is None or state.workflow is None or not state.live:
         return
-    running = sum(step.status == "running" for step in state.steps)
-    share = f"max(8rem, calc(var(--live-room) / {max(1, running)} - 4rem))"
+    running = [at for at, step in enumerate(state.steps) if step.status == "running"]
+    share = f"max(8rem, calc(var(--live-room) / {max(1, len(running))} - 4rem))"
     # Keeps its room while one step hands over to the next.
     with st.container(key="streams"):
-        for at, step in enumerate(state.steps):
-            if step.status == "running":
-                worker = state.workflow.steps[at].worker
-                rendered_text(
-                    step.text,
-                    key=f"stream-{state.run}-{at}",
-                    label=step_name(state.workflow, at),
-                    notes=[
-                        stand_in(worker, step) or worker,
-                        *withdrawn_note(step),
-                        *(pool_notes(view) if noted else ()),
-                    ],
-                    copy=False,
-                    live=True,
-                    waiting=silence_lines(step),
-                    height=share if height is None else height,
-                    steady=steady,
-                )
+        for at in running[:_MOST_STREAMS]:
+            step, worker = state.steps[at], state.workflow.steps[at].worker
+            rendered_text(
+                step.text,
+                key=f"stream-{state.run}-{at}",
+                label=step_name(state.workflow, at),
+                notes=[
+                    stand_in(worker, step) or worker,
+                    *withdrawn_note(step),
+                    *(pool_notes(view) if noted else ()),
+                ],
+                copy=False,
+                live=True,
+                waiting=silence_lines(step),
+                height=share if height is None else height,
+                steady=steady,
+            )
+        if len(running) > _MOST_STREAMS:
+            st.caption(f"{quantity(len(running) - _MOST_STREAMS, 'more step')} running.")
 
 
 # -- planning ------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def preview_steps(bench: Workbench, view: SessionView) -> None:
     if view.head is None:
         return
     workflow, previews = view.head.workflow, []
-    states = _states(bench, view, range(len(workflow)))
+    states = states_of(bench, view, range(len(workflow)))
     for at, (step, state) in enumerate(zip(workflow.steps, states, strict=True)):
         previews.append(
             Preview(
@@ -165,10 +165,11 @@ def state_of(bench: Workbench, view: SessionView, step: int) -> StepState | None
     """The step's state in the run shown; after an edit, and where that run left the step out, that of its
     known output. None if it will run.
     """
-    return next(_states(bench, view, [step]))
+    return next(states_of(bench, view, [step]))
 
 
-def _states(bench: Workbench, view: SessionView, steps: Iterable[int]) -> Iterator[StepState | None]:
+def states_of(bench: Workbench, view: SessionView, steps: Iterable[int]) -> Iterator[StepState | None]:
+    """`state_of` each of `steps`."""
     state = view.state if view.as_run else None
     run = None if state is None else with_kept_inside(bench, state)
     for step in steps:

@@ -31,6 +31,15 @@ for (const [name, box, expected] of [
   ["it is small", { left: 300, top: 200, right: 360, bottom: 240 }, null],
 ]) test(`where ${name}, the view ${expected ? `is ${expected}` : "stays"}`, () => assert.deepEqual(followed(/** @type {any} */ (box)), expected));
 
+for (const [scale, expected] of [[0.1, 190 / 300], [2, 2]]) test(`a card is shown in letters to be read, from zoom ${scale}`, () => {
+  let move = null;
+  const view = Object.create(View.prototype, {
+    scale: { value: scale }, touched: { value: false, writable: true }, network: { value: { moveTo: (to) => { move = to; } } },
+  });
+  view.show({ x: 900, y: 700, width: 300 });
+  assert.deepEqual([move.scale, move.position, view.touched], [expected, { x: 900, y: 700 }, true]);
+});
+
 test("a picture that is another one is fitted", () => assert.equal(followed({ left: 50, top: 20, right: 550, bottom: 380 }, { fresh: true }), "fitted"));
 
 test("a view that a person chose stays", () => assert.equal(followed({ right: 900, bottom: 700 }, { touched: true, fresh: true }), null));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { score } from "../../../../pages/components/keyboard/fuzzy.js";
+import { holds, score } from "../../../../pages/components/keyboard/fuzzy.js";
 
 const ROWS = [
   ["Run the workflow", "run", 0],
@@ -24,6 +24,10 @@ const ROWS = [
 
 for (const [name, words, expected] of ROWS) {
   test(`"${words}" against "${name}"`, () => assert.equal(score(name, words), expected));
+}
+
+for (const [words, expected] of [["step 777", true], ["777 writer", true], ["step 77", true], ["step 78", false], ["tep 777", false]]) {
+  test(`"${words}" for step 777 of a writer`, () => assert.equal(holds("Step 777. Sum it up writer", words), expected));
 }
 
 test("a long name and many letters take no time that grows with their product", () => {
