@@ -81,11 +81,11 @@ class Housekeeping(Part):
     def room(self) -> Room:
         """What the store takes now."""
         count = self._cached(listing.count, SessionFilter(deleted=True))
-        taken = self._cached(garbage_collection.taken_by_removable, before=None, most=_SAMPLE) if count else 0
+        sample = self._cached(garbage_collection.taken_by_removable, before=None, most=_SAMPLE) if count else 0
         return Room(
             bytes=self._transactions.database.size,
             deleted=count,
-            freeable=unused(self._transactions.database) + taken * max(count, _SAMPLE) // _SAMPLE,
+            freeable=unused(self._transactions.database) + sample * max(count, _SAMPLE) // _SAMPLE,
         )
 
     def check_room(self) -> None:
