@@ -81,7 +81,8 @@ class Housekeeping(Part):
     def room(self) -> Room:
         """What the store takes now."""
         count = self._cached(listing.count, SessionFilter(deleted=True))
-        sample = self._cached(garbage_collection.taken_by_removable, before=None, most=_SAMPLE) if count else 0
+        bytes_of = garbage_collection.taken_by_removable
+        sample = self._cached(bytes_of, before=None, most=_SAMPLE) if count else 0
         return Room(
             bytes=self._transactions.database.size,
             deleted=count,
