@@ -103,7 +103,7 @@ def _passing(
     connection: Connection, rows: Sequence[Row[Any]], path: Path, *, reads_texts: bool
 ) -> Sequence[Row[Any]]:
     """The rows whose sessions pass the tests and have all terms."""
-    if path.is_wider and connection.dialect.name == "sqlite":
+    if path.is_wider:
         rows = [row for row in rows if has_term(row.text, path.terms[0])]
     if path.tests:
         sessions = {row.session for row in rows}

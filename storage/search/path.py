@@ -208,7 +208,10 @@ def _along_texts(
     if within is not None:
         columns = TEXTS.c.id.label("key"), TEXTS.c.session, TEXTS.c.text
         query: Select[Any] = select(*columns).where(TEXTS.c.session.in_(within)).order_by(TEXTS.c.id.desc())
-        return Path(query, TEXTS.c.id, TEXTS.c.session, tests, tuple(terms), is_wider=True)
+        is_wider = connection.dialect.name == "sqlite"
+        if not is_wider:
+            query = query.where(has_words(terms[0]))
+        return Path(query, TEXTS.c.id, TEXTS.c.session, tests, tuple(terms), is_wider=is_wider)
     ways = {term: _way_to(connection, term) for term in terms}
     if len(terms) > 1:
         sizes = {

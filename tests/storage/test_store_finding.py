@@ -347,6 +347,13 @@ def test_a_place_that_is_none_is_refused(store: SessionStore) -> None:
         store.sessions.window(SessionFilter(search="question"), after=f"{2**63}~")
 
 
+def test_a_word_is_looked_for_beside_what_few_sessions_have(store: SessionStore) -> None:
+    moon, sun = store.sessions.create("The moon").id, store.sessions.create("The sun").id
+    store.sessions.add_tags([moon, sun], ["rare"])
+    for search in ("moon", "mo", "the moon", '"the moon"'):
+        assert store.sessions.ids(SessionFilter(search=search, tags=("rare",))) == (moon,), search
+
+
 def test_a_search_lists_first_what_was_written_last(store: SessionStore) -> None:
     first, second = store.sessions.create("moon one").id, store.sessions.create("moon two").id
     begin(store, first, "r1")
