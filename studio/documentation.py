@@ -43,7 +43,7 @@ def sections() -> tuple[Section, ...]:
 
 def find_sections(query: str, *, limit: int) -> list[Section]:
     """Those that have the words of `query`, first those that are named by them."""
-    words = re.findall(r"\w+", query.lower())
+    words = [word for word in re.split(r"[\s-]+", query.lower()) if word]
     if not words:
         return []
     ranked = [(rank, section) for section in sections() if (rank := section.has(words)) is not None]

@@ -58,7 +58,7 @@ for (const [kind, width, height] of SHAPES) for (const [name, content] of Object
 for (const [scale, heat, expected] of [[0.1, null, 300], [0.1, { share: 0.4 }, 25], [0.5, null, 5]])
   test(`the state's colour is ${expected} wide at ${scale}${heat ? " beside a heat" : ""}`, () => {
     const canvas = new Canvas(), widths = [];
-    canvas.fillRect = (left, top, width) => { if (canvas.fillStyle === "green") widths.push(width); };
+    canvas.fillRect = (...[, , width]) => { if (canvas.fillStyle === "green") widths.push(width); };
     const card = { step: 10, kind: "flat", width: 300, height: 34, left: 100, top: 50, x: 250, y: 67, content: { ...PLAIN, heat } };
     drawCard(canvas, card, { theme: { ...THEME, status: { finished: "green" } }, scale, selected: false, opened: false, target: false, dimmed: false });
     assert.deepEqual(widths, [expected]);
