@@ -41,7 +41,11 @@ class Watcher {
     this.reported = { mark: "", at: 0 };
     this.listeners = new AbortController();
     const { signal } = this.listeners;
-    document.addEventListener("visibilitychange", () => this.tick(), { signal });
+    document.addEventListener("visibilitychange", () => {
+      this.tick();
+      // The next one is due a whole while later, not by the clock that went on while the page was hidden.
+      this.ticking(this.component.data.tick);
+    }, { signal });
     window.addEventListener("conductor-reads", () => setTimeout(() => this.tick(), AFTER_A_PRESS), { signal });
   }
 
