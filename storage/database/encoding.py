@@ -49,9 +49,11 @@ def to_json(adapter: TypeAdapter[T], value: T) -> str:
 
 
 def from_json(adapter: TypeAdapter[T], text: str) -> T:
-    """The value this JSON text holds. Raises `StorageError` where it is not of the expected form."""
+    """The value this JSON text holds, without the fields that a later version adds. Raises `StorageError`
+    where it is not of the expected form.
+    """
     try:
-        return adapter.validate_json(text)
+        return adapter.validate_json(text, extra="ignore")
     except (ValidationError, WorkflowError) as error:
         raise unreadable(text, error) from error
 

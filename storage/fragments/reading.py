@@ -161,7 +161,7 @@ class _Filling:
     def value(self, adapter: TypeAdapter[T], text: str) -> T:
         """The value that this JSON holds. Raises `StorageError`."""
         try:
-            return adapter.validate_python(self._filled(parsed(text)))
+            return adapter.validate_python(self._filled(parsed(text)), extra="ignore")
         except KeyError as error:
             raise unreadable(text, f"the text {error} that it refers to is missing") from error
         except (ValidationError, WorkflowError, ValueError) as error:

@@ -3,6 +3,9 @@
 Knows Alembic; what a revision does is its own matter. A new store is made of the model's tables, as Alembic
 advises, and runs no revision. All missing revisions run in one transaction, so a store is of one version or
 of another, never between.
+
+A revision may name, as `readable_from`, the oldest version whose programs go on with a store that it changed:
+then it only adds, and what they alone use is removed by a later revision, which names a later version.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ SCRIPTS = Path(__file__).parent
 OLDEST = 16
 """The oldest version that is read: the first revision's."""
 
+_READABLE_FROM = "readable_from"
+"""The row of `meta` with the oldest version whose programs can use a store; without it the store's own."""
+
 # Alembic runs one upgrade at a time in a process: its `op` and `context` are global.
 _one_upgrade = threading.Lock()
 
@@ -37,22 +43,25 @@ def bring_up_to_date(database: Database, *, now: float, scripts: Path = SCRIPTS)
     A SQLite file that a revision changes is first copied aside, named after its version and `now` (Unix
     seconds). `scripts` is the folder of the revisions.
 
+    A newer store that programs of this version can use stays as it is.
+
     Raises `StorageError`, and then has changed nothing: for a store that is newer or older than this program
     can read, for another program's database, where there is no room for the copy, and where a revision fails.
     """
     head = newest(scripts)
     with database.transaction(to="read") as connection:
-        if _version(connection, database, head=head) == head:
+        if _version(connection, database, head=head) >= head:
             return
     # Imported only here, because that takes longer than opening a store that is up to date; and not later,
     # because a server does not wait long for who stops in a transaction.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
 
     with database.transaction(to="write") as connection:
         # Read again, now that no other process writes: one may have been quicker.
         version = _version(connection, database, head=head)
-        if version == head:
+        if version >= head:
             return
         if database.path and version > 0:
             _copy_aside(database, database.path, version=version, now=now)
@@ -64,6 +73,10 @@ def bring_up_to_date(database: Database, *, now: float, scripts: Path = SCRIPTS)
             else:
                 _make_tables(connection)
                 command.stamp(config, "head")
+        newest_revision = ScriptDirectory.from_config(config).get_revision("head")
+        readable_from = getattr(newest_revision.module, _READABLE_FROM, newest_revision.revision)
+        connection.execute(META.delete().where(META.c.key == _READABLE_FROM))
+        connection.execute(META.insert().values(key=_READABLE_FROM, value=readable_from))
 
 
 def _make_tables(connection: Connection) -> None:
@@ -88,7 +101,9 @@ def execute_script(connection: Connection, name: str) -> None:
 
 
 def _version(connection: Connection, database: Database, *, head: int) -> int:
-    """The store's version: 0 for an empty database. Raises `StorageError` for one that cannot be read."""
+    """The store's version: 0 for an empty database. Raises `StorageError` for one that programs of version
+    `head` cannot use.
+    """
     tables = inspect(connection).get_table_names()
     if not tables:
         return 0
@@ -99,7 +114,8 @@ def _version(connection: Connection, database: Database, *, head: int) -> int:
             "Name another file or database in CONDUCTOR_DATABASE_URL."
         )
     version = int(stored)
-    if version > head:
+    oldest = connection.scalar(select(META.c.value).where(META.c.key == _READABLE_FROM))
+    if version > head and int(oldest or version) > head:
         raise StorageError(
             f"The store {database.place} is of version {version}, this Conductor Studio reads up to version "
             f"{head}; it was not changed. Update Conductor Studio, or name another store in "

@@ -16,6 +16,10 @@ _DUMP = "pg_dump --format=custom --file={file} --dbname={url}"
 _RESTORE = "pg_restore --clean --if-exists --no-owner --single-transaction --dbname={url} {file}"
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _UNCHANGED = "nothing was changed"
+_VERSIONS = (
+    "SELECT version_num, coalesce((SELECT value FROM meta WHERE key = 'readable_from'), version_num)"
+    " FROM alembic_version"
+)
 
 
 def back_up(url: str, target: Path) -> int:
@@ -108,13 +112,13 @@ def _check(part: Path) -> None:
     try:
         with closing(sqlite3.connect(part)) as copy:
             (fault,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-            (version,) = copy.execute("SELECT version_num FROM alembic_version").fetchone()
+            version, oldest = copy.execute(_VERSIONS).fetchone()
             copy.execute("PRAGMA journal_mode=DELETE").close()
     except (sqlite3.Error, TypeError) as error:
         raise StorageError(f"The file is no store of this program ({error}); {_UNCHANGED}.") from error
     if fault != "ok":
         raise StorageError(f"The file is a damaged store ({fault}); {_UNCHANGED}.")
-    if int(version) > newest():
+    if int(oldest) > newest():
         raise StorageError(
             f"The file is a store of version {version}, and this program reads up to version {newest()}; "
             f"{_UNCHANGED}. Update Conductor Studio."

@@ -19,6 +19,7 @@ from storage.database.database import Database
 from storage.database.schema import METADATA
 from storage.migrations import OLDEST, SCRIPTS, bring_up_to_date, newest
 from tests.support.stores.next_revision import scripts_with_next, version_of
+from tests.support.stores.store_scenario import begin, chain, finished, keep, started, step_finished
 
 GOLDEN = Path(__file__).parent / "golden" / f"version-{OLDEST}.db"
 NEXT = ("CREATE TABLE added (id TEXT)", "ALTER TABLE sessions ADD COLUMN colour TEXT")
@@ -116,14 +117,73 @@ def test_an_older_store_is_refused_unchanged(url: str, file: Path, version: int,
 
 
 @pytest.mark.slow
-def test_a_newer_store_is_refused_unchanged(url: str, file: Path) -> None:
-    SessionStore.open(url).close()
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '99'")
+def test_a_newer_store_is_refused_unchanged(url: str, file: Path, tmp_path: Path) -> None:
+    _make_newer(url, tmp_path, readable_from=None)
     before = file.read_bytes()
-    with pytest.raises(StorageError, match=r"conductor\.db is of version 99, .* Update Conductor Studio"):
+    with pytest.raises(StorageError, match=rf"of version {newest() + 1}, .* Update Conductor Studio"):
         SessionStore.open(url)
     assert file.read_bytes() == before
+
+
+def _make_newer(url: str, folder: Path, *, readable_from: int | None) -> None:
+    """Bring the store, which may be a new one, to the version after the newest."""
+    database = Database(url)
+    database.create_folder()
+    scripts = scripts_with_next(folder, *NEXT, readable_from=readable_from)
+    bring_up_to_date(database, now=0.0, scripts=scripts)
+    database.close()
+
+
+@pytest.mark.slow
+def test_the_version_before_goes_on_with_a_newer_store_that_has_only_more(
+    store: SessionStore, url: str, file: Path, tmp_path: Path
+) -> None:
+    session = store.sessions.create("before").id
+    begin(store, session, "r")
+    _make_newer(url, tmp_path, readable_from=newest())
+    # One that is open goes on, and one can be opened.
+    keep(store, started("r", chain("do")), step_finished("r", "text", seq=1), finished("r", seq=2))
+    store.close()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE sessions SET colour = 'red'")
+        for table, column in (("revisions", "workflow"), ("events", "event"), ("outputs", "output")):
+            connection.execute(f"UPDATE {table} SET {column} = json_set({column}, '$.added', 1)")
+    with SessionStore.open(url) as reopened:
+        assert [step.output for step in reopened.runs.state("r").steps] == list(
+            reopened.runs.outputs(session)
+        )
+        head = reopened.revisions.head(session)
+        assert head is not None
+        assert head.workflow == chain("do")
+        reopened.sessions.create("after")
+    assert version_of(file) == newest() + 1
+
+
+@pytest.mark.parametrize("version", range(OLDEST + 1, newest() + 1))
+def test_a_version_that_the_one_before_can_use_only_adds_to_it(version: int) -> None:
+    (script,) = (
+        each for each in ScriptDirectory(str(SCRIPTS)).walk_revisions() if each.revision == str(version)
+    )
+    readable_from = int(getattr(script.module, "readable_from", version))
+    earlier, later = (_columns(GOLDEN.with_name(f"version-{each}.db")) for each in (readable_from, version))
+    assert earlier.keys() <= later.keys()
+    for table, columns in earlier.items():
+        assert columns.items() <= later[table].items()
+        added = {name: later[table][name] for name in later[table].keys() - columns.keys()}
+        assert not [name for name, (_, required, default) in added.items() if required and default is None]
+
+
+def _columns(file: Path) -> dict[str, dict[str, tuple[str, bool, str | None]]]:
+    """Of each table's columns: the type, whether it has to have a value, and its default."""
+    with closing(sqlite3.connect(file)) as connection:
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {
+            table: {
+                name: (kind, bool(required), default)
+                for _, name, kind, required, default, _ in connection.execute(f"PRAGMA table_info('{table}')")
+            }
+            for (table,) in names
+        }
 
 
 def test_another_programs_database_is_refused_unchanged(url: str, file: Path) -> None:

@@ -179,6 +179,7 @@ def test_a_store_of_a_version_that_is_not_read_is_refused(database: str, version
     SessionStore.open(database).close()
     with psycopg.connect(database, autocommit=True) as other:
         other.execute("UPDATE alembic_version SET version_num = %s", (version,))
+        other.execute("UPDATE meta SET value = %s WHERE key = 'readable_from'", (version,))
     with pytest.raises(StorageError, match=rf"is of version {version}, .*{message}"):
         SessionStore.open(database)
 

@@ -83,6 +83,7 @@ def test_what_cannot_be_copied_or_restored_is_refused_and_changes_nothing(url: s
     (tmp_path / "newer.db").write_bytes((tmp_path / "copy.db").read_bytes())
     with closing(sqlite3.connect(tmp_path / "newer.db", isolation_level=None)) as newer:
         newer.execute("UPDATE alembic_version SET version_num = '999'")
+        newer.execute("UPDATE meta SET value = '999' WHERE key = 'readable_from'")
     for name, reason in {
         "none.db": "There is no file",
         "text.db": "cannot be read as a store",

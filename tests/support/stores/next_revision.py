@@ -10,14 +10,17 @@ from pathlib import Path
 from storage.migrations import SCRIPTS, newest
 
 
-def scripts_with_next(folder: Path, *statements: str) -> Path:
-    """A copy of the revisions below `folder`, and one more that executes the statements."""
+def scripts_with_next(folder: Path, *statements: str, readable_from: int | None = None) -> Path:
+    """A copy of the revisions below `folder`, and one more that executes the statements. Programs from that
+    version on can use the store then (None: only its own).
+    """
     scripts = folder / "100% next"
     shutil.copytree(SCRIPTS, scripts, ignore=shutil.ignore_patterns("__pycache__"))
     version = newest() + 1
     (scripts / "versions" / f"v{version}_next.py").write_text(
         "from alembic import op\n"
-        f"revision, down_revision = '{version}', '{version - 1}'\n\n\n"
+        f"revision, down_revision = '{version}', '{version - 1}'\n"
+        f"readable_from = '{readable_from or version}'\n\n\n"
         "def upgrade():\n"
         f"    for statement in {statements!r}:\n"
         "        op.execute(statement)\n",
