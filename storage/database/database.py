@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from stat import S_IMODE
 from threading import Lock
@@ -18,7 +19,7 @@ from typing import Any, Literal, Self
 
 from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 from tenacity import (
     retry,
     retry_if_exception,
@@ -38,7 +39,7 @@ PATIENCE_SECONDS = 10.0
 """How long a write waits: for a lock that another program holds, and for a server that was there before."""
 
 _PATIENCE, _LEFT = int(PATIENCE_SECONDS * 1000), "milliseconds_to_wait"
-_NOTED = "log_noted"
+_NOTED, _OF = "log_noted", "rows_of"
 
 _LOG_PAGES = 4000
 """Of the write-ahead log, after which they are copied into the file: 16.5 MB with the header of each page. A
@@ -66,8 +67,14 @@ _PACKAGES = {"psycopg": "psycopg[binary]"}
 _SECRETS = ("password", "sslpassword")
 """What in a URL's query is never shown, as its password is not."""
 
-_ONE_WRITER = "SELECT pg_advisory_xact_lock(7164720187315466083)"
+_LOCK_STORE = "SELECT pg_advisory_xact_lock(7164720187315466083)"
 """Of all processes one writes at a time, as in SQLite: what was read in a transaction stays as it was."""
+
+_LOCK_SESSIONS = (
+    "SELECT pg_advisory_xact_lock_shared(7164720187315466083), pg_advisory_xact_lock(one)"
+    " FROM unnest(%s::bigint[]) AS one"
+)
+"""The same within some sessions; others write to theirs meanwhile. All take their locks in one order."""
 
 _SESSION = (f"lock_timeout = {_PATIENCE}", "idle_in_transaction_session_timeout = 5000")
 """A process that stops in the middle of a write (a suspended machine) does not block the others."""
@@ -189,7 +196,7 @@ class Database:
         _prepare(
             writer,
             [f"SET {setting}" for setting in _SESSION],
-            begin=lambda connection: connection.exec_driver_sql(_ONE_WRITER),
+            begin=_lock,
             wait="SET lock_timeout = ",
         )
         _be_patient(writer)
@@ -249,10 +256,12 @@ class Database:
             raise self.explain(error) from error
 
     @contextmanager
-    def writing(self, *, waited: float) -> Iterator[Connection]:
+    def writing(self, *, waited: float, of: Collection[str] = ()) -> Iterator[Connection]:
         """A connection in a transaction, for what has waited so many seconds already.
 
-        It waits for a lock until that is `PATIENCE_SECONDS`. Raises what SQLAlchemy raises.
+        It waits for a lock until that is `PATIENCE_SECONDS`. With `of`, only what belongs to these sessions
+        is read and written: on PostgreSQL, other processes write what belongs to others at the same time.
+        Raises what SQLAlchemy raises.
         """
         # Setting another limit costs more than a short wait would save.
         left = _PATIENCE if waited < 0.1 else max(1, _PATIENCE - int(waited * 1000))
@@ -260,6 +269,8 @@ class Database:
         with self.writer.connect() as connection:
             if left != _PATIENCE:
                 connection.execution_options(**{_LEFT: left})
+            if of:
+                connection.execution_options(**{_OF: of})
             with connection.begin():
                 yield connection
                 self._check_in_place()
@@ -428,6 +439,25 @@ def _prepare(
                 connection.exec_driver_sql(f"{wait}{left}")
                 connection.info[_LEFT] = left
         begin(connection)
+
+
+def _lock(connection: Connection) -> None:
+    """Take the locks of PostgreSQL with which a transaction that writes begins."""
+    of = connection.get_execution_options().get(_OF)
+    if of:
+        connection.exec_driver_sql(_LOCK_SESSIONS, (sorted(map(_lock_of, of)),))
+    else:
+        connection.exec_driver_sql(_LOCK_STORE)
+
+
+def is_deadlock(error: BaseException) -> bool:
+    """Whether PostgreSQL ended the transaction because two waited for one another."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) == "40P01"
+
+
+def _lock_of(name: str) -> int:
+    """The number of its advisory lock; two of one number take turns."""
+    return int.from_bytes(blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest(), signed=True)
 
 
 def _is_busy(error: BaseException) -> bool:

@@ -309,13 +309,15 @@ CHARGES = Table(
 )
 
 # The sums of charges by the quarter of an hour, which a trigger makes; copies are left out, and a `token` or
-# `person` that is unknown is "". A sum without a worker is what a token spent before there was a ledger.
+# `person` that is unknown is "". A sum without a worker is what a token spent before there was a ledger. On
+# PostgreSQL a sum has several parts, so that processes which write at the same time do not wait for its row.
 _SUMMED = ("calls", "prompt", "completion", "tokens_unknown", "costs_unknown", "charged_tokens")
 USAGE_SUMS = Table(
     "usage_sums",
     METADATA,
     Column("quarter", BigInteger(), primary_key=True, autoincrement=False),
     *(Column(name, PlainText(), primary_key=True) for name in ("worker", "kind", "token", "person")),
+    Column("part", Integer(), primary_key=True, autoincrement=False, server_default=text("0")),
     *(Column(name, BigInteger(), nullable=False) for name in _SUMMED),
     *(Column(name, Double(), nullable=False) for name in ("cost", "least_cost", "charged_cost")),
     sqlite_with_rowid=False,

@@ -151,8 +151,8 @@ class Housekeeping(Part):
 
     def _remove(self, session: str, *, before: float | None) -> int | None:
         """Remove a session that was deleted before; how many runs it had, or None if it stays."""
-        count = self._write(garbage_collection.begin_removal, session, before=before)
-        while count is not None and not self._write(garbage_collection.remove_slice, session):
+        count = self._write_of(session, garbage_collection.begin_removal, session, before=before)
+        while count is not None and not self._write_of(session, garbage_collection.remove_slice, session):
             pass
         return count
 
@@ -182,7 +182,10 @@ class Housekeeping(Part):
             self._check_at_rest()
         before = self._transactions.database.size
         removed = Removed() if older_than is None else self.remove_deleted(older_than=older_than)
-        outputs = sum(self._write(garbage_collection.collect, session) for session, _ in self._unreferenced())
+        outputs = sum(
+            self._write_of(session, garbage_collection.collect, session)
+            for session, _ in self._unreferenced()
+        )
         database = self._transactions.database
         if database.path is None:
             _vacuum_server(database)

@@ -29,9 +29,22 @@ from storage.search import conditions, listing
 from storage.search import query as finding
 from storage.session_entries import Entry, Kind
 from storage.store.processes import Processes
-from storage.store.transactions import P, Part, T, Transactions, cached, dated, read, write
+from storage.store.transactions import (
+    P,
+    Part,
+    T,
+    Transactions,
+    cached,
+    dated,
+    new_session_dated,
+    read,
+    session_dated,
+    session_write,
+    write,
+)
 from storage.tables import api_requests, evaluations, ledger, plans, revisions, runs, sessions, text_pieces
 from storage.tables.people import change_requests, corrections, notes, team_tests, view_links
+from storage.tables.rows import new_id
 
 _EARLIER_RUNS = 500
 """Runs that are over whose outputs stay in memory, for the reruns of their sessions."""
@@ -46,11 +59,11 @@ USE_SECONDS = 60.0
 class Sessions(Part):
     """Sessions by id and in lists; their names, tags, deletion and settings."""
 
-    create = dated(sessions.create)
+    create = new_session_dated(sessions.create)
     find = cached(sessions.find)
-    fork = dated(forking.fork)
-    rename = write(sessions.rename)
-    set_settings = write(sessions.set_settings)
+    fork = session_dated(forking.fork)
+    rename = session_write(sessions.rename)
+    set_settings = session_write(sessions.set_settings)
     delete = dated(sessions.delete)
     restore = write(sessions.restore)
     named = read(sessions.named)
@@ -66,12 +79,12 @@ class Sessions(Part):
     facet_names = read(conditions.facet_names)
 
     tags = cached(sessions.tags_of)
-    add_tag = write(sessions.add_tag)
+    add_tag = session_write(sessions.add_tag)
     add_tags = write(sessions.add_tags)
-    remove_tag = write(sessions.remove_tag)
+    remove_tag = session_write(sessions.remove_tag)
 
     view_links_revoked = cached(view_links.revoked)
-    revoke_view_links = write(view_links.revoke)
+    revoke_view_links = session_write(view_links.revoke)
 
     total = cached(ledger.total)
     total_by = read(ledger.total_by)
@@ -81,8 +94,8 @@ class Sessions(Part):
 class Revisions(Part):
     """Revisions of a session's workflow, and which of them is the head."""
 
-    add = dated(revisions.add)
-    import_workflow = dated(revisions.import_workflow)
+    add = session_dated(revisions.add)
+    import_workflow = new_session_dated(revisions.import_workflow)
     find = cached(revisions.find)
     of_session = cached(revisions.of_session)
     history = cached(revisions.history)
@@ -90,14 +103,14 @@ class Revisions(Part):
     planned = cached(revisions.planned)
     neighbours = cached(revisions.neighbours)
     redo_targets = cached(revisions.redo_targets)
-    undo = dated(revisions.undo)
-    redo = dated(revisions.redo)
+    undo = session_dated(revisions.undo)
+    redo = session_dated(revisions.redo)
 
 
 class Experiments(Part):
     """Experiments on a run; their trials are separate runs."""
 
-    add = dated(runs.add_experiment)
+    add = session_dated(runs.add_experiment)
     find = cached(runs.find_experiment)
     of_session = cached(runs.experiments_of)
     trials = cached(runs.trials_of)
@@ -121,8 +134,8 @@ class Evaluations(Part):
     set_end = write(evaluations.set_end)
     cells = read(evaluations.cells)
     cell_of_session = cached(evaluations.cell_of_session)
-    begin_cell = dated(evaluations.begin_cell)
-    end_cell = dated(evaluations.end_cell)
+    begin_cell = new_session_dated(evaluations.begin_cell)
+    end_cell = session_dated(evaluations.end_cell)
 
 
 class Corrections(Part):
@@ -152,7 +165,7 @@ class Corrections(Part):
 class Notes(Part):
     """People's notes on words of a session."""
 
-    add = dated(notes.add)
+    add = session_dated(notes.add)
     find = read(notes.find)
     named = read(notes.named)
     of_session = cached(notes.of_session)
@@ -163,7 +176,7 @@ class Notes(Part):
 class Changes(Part):
     """What people asked Conductors to change in words, and what they took of the answers."""
 
-    add = dated(change_requests.add)
+    add = session_dated(change_requests.add)
     find = read(change_requests.find)
     named = read(change_requests.named)
     of_session = cached(change_requests.of_session)
@@ -205,18 +218,20 @@ class SessionFiles(Part):
         inserted: soon, or after a day.
         """
         new = NewSessions(self._clock(), FreeTitles(is_taken=self.is_title_taken))
+        # No other process knows them: together they have the lock of one session.
+        own = new_id()
         try:
             for steps in new.steps(entries):
                 done = 0
                 while done < len(steps):
-                    done += self._write(perform, steps[done:])
+                    done += self._write_of(own, perform, steps[done:])
                 if progress is not None:
                     progress(len(new.ids))
-            self._write(new.show)
+            self._write_of(own, new.show)
         except BaseException:
             with suppress(StorageError):
                 for start in range(0, len(new.ids), _GIVEN_UP):
-                    self._write(give_up, new.ids[start : start + _GIVEN_UP])
+                    self._write_of(own, give_up, new.ids[start : start + _GIVEN_UP])
             raise
         return tuple(new.ids)
 
@@ -279,7 +294,7 @@ class _Owned(Part):
 class Plans(_Owned):
     """Plans, valid or not, and alternatives to choose from."""
 
-    add = dated(revisions.add_planned)
+    add = session_dated(revisions.add_planned)
     find = cached(plans.find)
     of_session = cached(plans.of_session)
     alternatives = cached(plans.alternatives_of)
@@ -293,7 +308,7 @@ class Plans(_Owned):
         Where the process dies before, the plan is marked as interrupted; see `mark_interrupted`.
         """
         underway = plans.Underway(session=session, owner=self._processes.hold(), **attempt)
-        self._write(plans.begin, planning, underway)
+        self._write_of(session, plans.begin, planning, underway)
 
 
 class Requests(_Owned):
@@ -301,14 +316,14 @@ class Requests(_Owned):
 
     is_open_to = read(api_requests.is_open_to)
     is_own = read(api_requests.is_own)
-    extend = dated(api_requests.extend)
-    set_newest_turn = write(api_requests.set_newest_turn)
+    extend = session_dated(api_requests.extend)
+    set_newest_turn = session_write(api_requests.set_newest_turn)
     with_newest_turn = read(api_requests.with_newest_turn)
-    keep_response = write(api_requests.keep_response)
+    keep_response = session_write(api_requests.keep_response)
     response = read(api_requests.response)
-    set_response_aside = write(api_requests.set_response_aside)
+    set_response_aside = session_write(api_requests.set_response_aside)
     earlier_response = read(api_requests.earlier_response)
-    keep_earlier_response = write(api_requests.keep_earlier_response)
+    keep_earlier_response = session_write(api_requests.keep_earlier_response)
     responses_of = read(api_requests.responses_of)
     answered = read(api_requests.answered)
 
@@ -326,7 +341,10 @@ class Requests(_Owned):
             api_requests.begin_session, self._clock(), request, run=run, owner=owner, **place
         )
         # A run brings events: one transaction for all of them.
-        write = self._transactions.writer.submit(begin, urgent=run is None)
+        session = place["session"]
+        if run is not None:
+            self._processes.sessions[run] = session
+        write = self._transactions.writer.submit(begin, urgent=run is None, of=session)
         if run is not None:
             write.add_done_callback(partial(self._note_start, run))
         return write
@@ -337,6 +355,7 @@ class Requests(_Owned):
         Raises `SessionBusy` while a run of a living process goes on there.
         """
         now = self._clock()
+        session = self._read(revisions.find, revision).session
 
         def proceed(connection: Connection) -> Revision:
             return api_requests.continue_session(
@@ -344,14 +363,16 @@ class Requests(_Owned):
             )
 
         try:
-            return self._write(proceed)
+            return self._write_of(session, proceed)
         except SessionBusy:
             self._processes.mark_interrupted()
-            return self._write(proceed)
+            return self._write_of(session, proceed)
 
     def _note_start(self, run: str, write: Future[None]) -> None:
         if write.exception() is None:
             self._processes.started.add(run)
+        else:
+            self._processes.sessions.pop(run, None)
 
 
 class Ledger(Part):
@@ -359,7 +380,6 @@ class Ledger(Part):
     requests that belong to no run and to no plan.
     """
 
-    _add = dated(ledger.add)
     used = cached(ledger.used)
     titles = cached(ledger.titles)
     of_evaluation = read(ledger.totals_of_evaluation)
@@ -373,7 +393,7 @@ class Ledger(Part):
         self, charges: Sequence[Charge], *, session: str | None = None, by: Asker = UNKNOWN_ASKER
     ) -> None:
         """Add requests that ended now and belong to no run."""
-        self._add(charges, session=session, by=by)
+        self._transactions.write_of(session, ledger.add, self._clock(), charges, session=session, by=by)
         for watch in self.watchers:
             watch(charges)
 
@@ -415,11 +435,13 @@ class Runs(_Owned):
         and beside one another, and leave the session's state and its known outputs as they are.
         """
         now, owner = self._clock(), self._processes.hold()
+        start = self._beginning(runs.start, now, owner, **new)
         try:
-            record = self._write(self._beginning(runs.start, now, owner, **new))
+            record = self._write_of(new["session"], start)
         except SessionBusy:
             self._processes.mark_interrupted()
-            record = self._write(self._beginning(runs.start, now, owner, **new))
+            record = self._write_of(new["session"], start)
+        self._processes.sessions[new["run"]] = new["session"]
         self._processes.started.add(new["run"])
         return record
 
@@ -439,7 +461,8 @@ class Runs(_Owned):
         """
         # The run's next call may wait for an output, and a caller for its end.
         urgent = isinstance(event, StepFinished | RunFinished)
-        return self._transactions.writer.append(event, urgent=urgent)
+        session = self._processes.sessions.get(event.run)
+        return self._transactions.writer.append(event, urgent=urgent, of=session)
 
     def pack(self, run: str) -> None:
         """Store the pieces of texts of a run that is over in fewer rows, in the background.
@@ -447,7 +470,8 @@ class Runs(_Owned):
         A store that is closed meanwhile, or takes no write, has them in the rows in which they were written.
         """
         with suppress(StorageError):
-            self._transactions.writer.submit(lambda connection: text_pieces.pack(connection, run))
+            session = self._processes.sessions.get(run)
+            self._transactions.writer.submit(lambda connection: text_pieces.pack(connection, run), of=session)
 
     def state(self, run: str, *, before: RunState | None = None) -> RunState:
         """The fold of the run's durable events; with an earlier result `before`, only later ones are read.

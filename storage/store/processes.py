@@ -68,6 +68,9 @@ class Processes(Part):
         super().__init__(transactions)
         self.lock = owner_lock(transactions.database)
         self.started: set[str] = set()
+        self.sessions: dict[str, str] = {}
+        """The session of each run that was begun here and may still be under way, by the run's id."""
+
         self._holds = False
         self._judging = Lock()
         self._free_since: dict[str, float] = {}
@@ -196,6 +199,8 @@ class Processes(Part):
             self._ended_elsewhere(ended)
         over = started - seen.running
         self.started -= over
+        for run in over:
+            self.sessions.pop(run, None)
         stop = self._stop
         if stop is not None:
             for run in over | seen.to_stop:

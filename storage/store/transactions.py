@@ -17,6 +17,7 @@ from conductor.errors import ViewOnly
 from storage.database.database import Database
 from storage.database.unreadable_rows import leave_out, left_out_rows
 from storage.store.writer import Clock, Writer, closed
+from storage.tables.rows import new_id
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -109,10 +110,24 @@ class Transactions:
     def write(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `job` returns, called in a transaction of the writer thread; durable when this returns."""
 
+        return self.write_of(None, job, *args, **kwargs)
+
+    def write_of(
+        self,
+        session: str | None,
+        job: Callable[Concatenate[Connection, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """As `write`. The job reads and writes only what belongs to that session, so that other processes may
+        write to others at the same time: sums over all are written by triggers, which see to that themselves.
+        """
+
         def run(connection: Connection) -> T:
             return job(connection, *args, **kwargs)
 
-        return self.writer.submit(run).result()
+        return self.writer.submit(run, of=session).result()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -161,6 +176,9 @@ class ReadOnly(Transactions):
     def write(self, *_: object, **__: object) -> NoReturn:
         raise _refused()
 
+    def write_of(self, *_: object, **__: object) -> NoReturn:
+        raise _refused()
+
     def retry_unwritten(self) -> NoReturn:
         raise _refused()
 
@@ -186,6 +204,7 @@ class Part:
         self._transactions = transactions
         self._read = transactions.read
         self._write = transactions.write
+        self._write_of = transactions.write_of
         self._cached = transactions.cached
         self._clock = transactions.clock
 
@@ -219,3 +238,33 @@ def write(job: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[
 def dated(job: Callable[Concatenate[Connection, float, P], T]) -> Callable[Concatenate[Part, P], T]:
     """The same for a job that is also given the time in Unix seconds."""
     return _method(job, lambda shared, job, *args, **own: shared.write(job, shared.clock(), *args, **own))
+
+
+def new_session_dated(
+    job: Callable[Concatenate[Connection, float, P], T],
+) -> Callable[Concatenate[Part, P], T]:
+    """The same for a job that writes only what belongs to a session that it creates."""
+    return _method(
+        job, lambda shared, job, *args, **own: shared.write_of(new_id(), job, shared.clock(), *args, **own)
+    )
+
+
+def session_write(
+    job: Callable[Concatenate[Connection, str, P], T],
+) -> Callable[Concatenate[Part, str, P], T]:
+    """The method that writes what belongs to a session, its first argument; see `Transactions.write_of`."""
+    return _method(
+        job, lambda shared, job, session, *args, **own: shared.write_of(session, job, session, *args, **own)
+    )
+
+
+def session_dated(
+    job: Callable[Concatenate[Connection, float, str, P], T],
+) -> Callable[Concatenate[Part, str, P], T]:
+    """The same for a job that is also given the time in Unix seconds."""
+    return _method(
+        job,
+        lambda shared, job, session, *args, **own: shared.write_of(
+            session, job, shared.clock(), session, *args, **own
+        ),
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError, Timeou
 
 from conductor.errors import ConductorError, NotKeptYet, StorageError
 from conductor.runs.events import Event, TextPiece
-from storage.database.database import Database
+from storage.database.database import Database, is_deadlock
 from storage.store.unwritten_events import UnwrittenEvents
 from storage.tables import events as journal
 
@@ -49,11 +49,14 @@ def _uncancellable() -> Future[Any]:
     return future
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Write:
-    """A job, or events to store: neighbours share a future, because a future costs more than its event."""
+    """A job, or events to store: neighbours share a future, because a future costs more than its event. It
+    reads and writes rows of the sessions `of` alone, or of any (None).
+    """
 
     queued_at: float
+    of: set[str] | None
     job: Job[Any] | None = None
     events: list[Event] = field(default_factory=list)
     done: Future[Any] = field(default_factory=_uncancellable)
@@ -83,25 +86,31 @@ class Writer:
         self._thread = Thread(target=self._work, name="store-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job[T], *, urgent: bool = True) -> Future[T]:
+    def submit(self, job: Job[T], *, urgent: bool = True, of: str | None = None) -> Future[T]:
         """Run `job` in a transaction, at once or within `LINGER_SECONDS`; the future holds what it returned.
 
-        Raises `StorageError` if closed.
+        It reads and writes what belongs to the session `of`, or anything. Raises `StorageError` if closed.
         """
-        write = _Write(monotonic(), job=job)
+        write = _Write(monotonic(), None if of is None else {of}, job=job)
         with self._changed:
             self._expect(urgent=urgent)
             self._queue.append(write)
         return write.done
 
-    def append(self, event: Event, *, urgent: bool) -> Future[None]:
-        """Store `event`, within `LINGER_SECONDS` or at once. Raises `StorageError` if closed."""
+    def append(self, event: Event, *, urgent: bool, of: str | None = None) -> Future[None]:
+        """Store `event`, of a run of the session `of`, within `LINGER_SECONDS` or at once. Raises
+        `StorageError` if closed.
+        """
         with self._changed:
             self._expect(urgent=urgent)
             if not self._queue or self._queue[-1].job is not None or self._queue[-1].weight >= MOST:
-                self._queue.append(_Write(monotonic()))
+                self._queue.append(_Write(monotonic(), set()))
             write = self._queue[-1]
             write.events.append(event)
+            if of is None or write.of is None:
+                write.of = None
+            else:
+                write.of.add(of)
         return write.done
 
     @property
@@ -144,16 +153,21 @@ class Writer:
             self._urgent = bool(self._queue)
             return writes
 
-    def _commit(self, writes: Sequence[_Write]) -> None:
+    def _commit(self, writes: Sequence[_Write], *, alone: bool = False) -> None:
+        """`alone`: no other process writes meanwhile, to whatever session."""
         try:
             # What was queued while the one before waited for a lock has waited for it as well.
-            with self._database.writing(waited=monotonic() - writes[0].queued_at) as connection:
+            waited = monotonic() - writes[0].queued_at
+            of = () if alone else self._sessions(writes)
+            with self._database.writing(waited=waited, of=of) as connection:
                 results = [self._perform(connection, write) for write in writes]
                 if not all(map(_is_quiet, writes)):
                     self._database.count_change(connection)
         except Exception as error:  # noqa: BLE001 - a fault in one write may not end the writing of all others
             self.unwritten.rolled_back()
-            if _is_failure(error):
+            if is_deadlock(error) and not alone:
+                self._commit(writes, alone=True)
+            elif _is_failure(error):
                 # Before the futures fail, so that their callbacks find the events remembered.
                 self.unwritten.remember([event for write in writes for event in write.events])
                 self._fail(writes, error, yet=True)
@@ -171,7 +185,7 @@ class Writer:
 
     def _commit_each(self, write: _Write) -> None:
         """Store each event alone, after one was refused; the future gets the first refusal."""
-        alone = [_Write(write.queued_at, events=[event]) for event in write.events]
+        alone = [_Write(write.queued_at, write.of, events=[event]) for event in write.events]
         for each in alone:
             self._commit([each])
         refused = next((error for each in alone if (error := each.done.exception()) is not None), None)
@@ -179,6 +193,11 @@ class Writer:
             write.done.set_result(None)
         else:
             write.done.set_exception(refused)
+
+    def _sessions(self, writes: Sequence[_Write]) -> Collection[str]:
+        """The sessions whose rows alone the writes concern; empty if these may be any rows."""
+        sessions = [write.of for write in writes if write.of is not None]
+        return () if self.unwritten or len(sessions) < len(writes) else frozenset().union(*sessions)
 
     def _perform(self, connection: Connection, write: _Write) -> Any:
         if write.job is not None:

@@ -40,6 +40,8 @@ def upgrade() -> None:
         "usage_sums",
         sa.Column("quarter", sa.BigInteger(), primary_key=True, autoincrement=False),
         *(sa.Column(name, sa.Text(), primary_key=True) for name in ("worker", "kind", "token", "person")),
+        # Which the script below fills; stores that had version 19 before get it from version 22.
+        sa.Column("part", sa.Integer(), primary_key=True, autoincrement=False, server_default=sa.text("0")),
         *(sa.Column(name, sa.BigInteger(), nullable=False) for name in summed),
         *(sa.Column(name, sa.Double(), nullable=False) for name in ("cost", "least_cost", "charged_cost")),
         sqlite_with_rowid=False,
