@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from conductor.errors import ConductorError
+from conductor.runs.request import Asker
 from storage.records import RequestSession, RunRecord
 from storage.store import SessionStore
 from studio.api.answers import responses
@@ -88,11 +89,15 @@ class ResumingServer:
     async def _resume_response(self, run: RunRecord) -> None:
         """Go on with the run of a response that is stored and has no end; its client may be gone."""
         response = await self._backend.look_up(_response, run.session)
-        if response is None:
+        principal = await self._service.auth.sender(run.token)
+        if response is None or principal is None:
+            return
+        if not await self._backend.look_up(_is_of_its_request, run, principal.asker):
+            # A person ran the session again in the app.
+            await self._backend.call(_begin, run)
             return
         work = await self._backend.call(lambda bench: bench.resuming.work(run))
-        principal = await self._service.auth.sender(run.token)
-        if work is None or principal is None:
+        if work is None:
             return
         pool = await self._backend.pool()
         limited = within_limits(
@@ -127,6 +132,12 @@ def _begin(bench: Workbench, run: RunRecord) -> None:
     work = bench.resuming.work(run)
     if work is not None and bench.resuming.can_run(run, work):
         bench.runner.begin_run(run.session, **work._asdict())
+
+
+def _is_of_its_request(store: SessionStore, run: RunRecord, asker: Asker) -> bool:
+    """Whether it runs for who sent the request that began its session, as `asker` would now."""
+    same = asker == Asker(token=run.token, person=run.person)
+    return same and store.requests.is_own(run.session, token=run.token)
 
 
 def _response(store: SessionStore, session: str) -> StoredResponse | None:
