@@ -12,9 +12,9 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise, takewhile
 
 from conductor.errors import ConductorError
-from conductor.runs.request import Asker
 from storage.records import RequestSession, RunRecord
 from storage.store import SessionStore
 from studio.api.answers import responses
@@ -89,15 +89,14 @@ class ResumingServer:
     async def _resume_response(self, run: RunRecord) -> None:
         """Go on with the run of a response that is stored and has no end; its client may be gone."""
         response = await self._backend.look_up(_response, run.session)
-        principal = await self._service.auth.sender(run.token)
-        if response is None or principal is None:
+        if response is None:
             return
-        if not await self._backend.look_up(_is_of_its_request, run, principal.asker):
-            # A person ran the session again in the app.
+        if await self._backend.look_up(_ran_again, response):
             await self._backend.call(_begin, run)
             return
         work = await self._backend.call(lambda bench: bench.resuming.work(run))
-        if work is None:
+        principal = await self._service.auth.sender(run.token)
+        if work is None or principal is None:
             return
         pool = await self._backend.pool()
         limited = within_limits(
@@ -134,10 +133,11 @@ def _begin(bench: Workbench, run: RunRecord) -> None:
         bench.runner.begin_run(run.session, **work._asdict())
 
 
-def _is_of_its_request(store: SessionStore, run: RunRecord, asker: Asker) -> bool:
-    """Whether it runs for who sent the request that began its session, as `asker` would now."""
-    same = asker == Asker(token=run.token, person=run.person)
-    return same and store.requests.is_own(run.session, token=run.token)
+def _ran_again(store: SessionStore, response: StoredResponse) -> bool:
+    """Whether a person ran the session again since the response began, whose own runs are one a round."""
+    before = None if response.origin is None else response.origin.run_before
+    since = takewhile(lambda run: run.id != before, store.runs.of_session(response.session))
+    return any(newer.round <= older.round for newer, older in pairwise(since))
 
 
 def _response(store: SessionStore, session: str) -> StoredResponse | None:
