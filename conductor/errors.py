@@ -121,6 +121,17 @@ class ClusterError(ConductorError):
     """A Ray cluster cannot be reached, does not fit what is asked of it, or is lost."""
 
 
+class LimitReached(ConductorError):
+    """Limits of a person allow nothing more now; nothing was begun. `seconds` is how long to wait, None if no
+    time helps; `rate` is which of a minute's is used up, None for the budget.
+    """
+
+    def __init__(self, message: str, *, seconds: float | None, rate: str | None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+        self.rate = rate
+
+
 class StorageError(ConductorError):
     """The store cannot be opened, read or written."""
 

@@ -10,15 +10,12 @@ import hashlib
 import hmac
 import re
 import secrets
-from datetime import UTC, datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field
 
 from conductor.values.messages import Value
-
-Period = Literal["day", "month", "total"]
-"""What a token's budget is for: each day or month of the calendar (UTC), or all its requests together."""
+from storage.limits import Limits
 
 MAX_NAME = 60
 
@@ -27,25 +24,32 @@ _SECRET_BYTES = 32
 _TEXT = re.compile(r"conductor_([0-9a-f]{10})_([\w-]{43})", re.ASCII)
 
 
-class TokenLimits(Value):
+class TokenLimits(Limits):
     """What a token allows; None leaves one open.
 
     `workers` are those of the pool that its requests may have, `tools` those of the workers' own tools that
-    they may call, by patterns (SERVER, SERVER:NAME). `tokens` and `cost` (US dollars) are the
-    budget of a `period`; those `per_minute` are rates. `keeps_unstored`: what its requests ask not to store
+    they may call, by patterns (SERVER, SERVER:NAME). `keeps_unstored`: what its requests ask not to store
     is stored all the same. `small_requests` is the worker that answers in the place of a Conductor where a
     request offers no tools, as for the title of an agent's conversation.
     """
 
     workers: tuple[str, ...] | None = None
-    tokens: int | None = Field(default=None, ge=1)
-    cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    period: Period = "total"
-    requests_per_minute: int | None = Field(default=None, ge=1)
-    tokens_per_minute: int | None = Field(default=None, ge=1)
     keeps_unstored: bool = False
     small_requests: str | None = None
     tools: tuple[str, ...] | None = Field(default=None, exclude_if=lambda tools: tools is None)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        texts = [*super().texts]
+        if self.workers is not None:
+            texts.append(f"only {', '.join(self.workers)}")
+        if self.tools is not None:
+            texts.append(f"only the tools {', '.join(self.tools)}" if self.tools else "no tools of workers")
+        if self.small_requests is not None:
+            texts.append(f"small requests to {self.small_requests}")
+        if self.keeps_unstored:
+            texts.append("unstored requests stay")
+        return tuple(texts)
 
 
 class Token(Value):
@@ -57,41 +61,6 @@ class Token(Value):
     used_at: float | None = None
     revoked_at: float | None = None
     limits: TokenLimits = TokenLimits()
-
-
-class Spent(Value):
-    """What a token's `requests` have used together, by estimate what no endpoint reports.
-
-    `unknown_tokens` counts the calls whose tokens are in the sum by estimate; `unknown_costs` those whose
-    dollars are, or are not in it, where their worker has no price.
-    """
-
-    requests: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    unknown_tokens: int = 0
-    unknown_costs: int = 0
-
-
-def limit_texts(limits: TokenLimits) -> tuple[str, ...]:
-    """Each limit in words; empty without a limit."""
-    each = {"day": "a day", "month": "a month", "total": "in total"}[limits.period]
-    amounts = (
-        (limits.tokens, "{:,} tokens " + each),
-        (limits.cost, "${:g} " + each),
-        (limits.requests_per_minute, "{:,} requests per minute"),
-        (limits.tokens_per_minute, "{:,} tokens per minute"),
-    )
-    texts = [words.format(amount) for amount, words in amounts if amount is not None]
-    if limits.workers is not None:
-        texts.append(f"only {', '.join(limits.workers)}")
-    if limits.tools is not None:
-        texts.append(f"only the tools {', '.join(limits.tools)}" if limits.tools else "no tools of workers")
-    if limits.small_requests is not None:
-        texts.append(f"small requests to {limits.small_requests}")
-    if limits.keeps_unstored:
-        texts.append("unstored requests stay")
-    return tuple(texts)
 
 
 class Secret(NamedTuple):
@@ -125,26 +94,3 @@ def digest_of(secret: str) -> str:
 def is_secret_of(digest: str, secret: str) -> bool:
     """Whether the digest is of that secret; takes as long for a wrong one."""
     return hmac.compare_digest(digest, digest_of(secret))
-
-
-def begin_of(period: Period, *, now: float) -> float:
-    """When the period began that `now` is in; both in Unix seconds."""
-    day = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return {"day": day.timestamp(), "month": day.replace(day=1).timestamp(), "total": 0.0}[period]
-
-
-def end_of(period: Period, *, now: float) -> float | None:
-    """When the next period begins (Unix seconds), or None without a period."""
-    at = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    match period:
-        case "day":
-            return (at + timedelta(days=1)).timestamp()
-        case "month":
-            return (at.replace(day=1) + timedelta(days=32)).replace(day=1).timestamp()
-        case "total":
-            return None
-
-
-def day_of(now: float) -> str:
-    """The day of the calendar (UTC), as 2026-11-01."""
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from conductor.values.budget import Budget, Crossing, Limit, Used
+from conductor.values.budget import Allowance, Budget, Crossing, Limit, Used
 from conductor.values.charge import Charge, Purpose
 from conductor.values.messages import Usage
 from conductor.workers.endpoint.tokens import TokenCount
@@ -143,7 +143,10 @@ class Meter:
     def __init__(self, budget: Budget, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.budget = budget
         self.calls = 0
+        self.charged_tokens = 0
+        """Of the requests that have ended here, with estimates."""
         self.crossing: Crossing | None = None
+        self._allowance: Allowance | None = None
         self._tokens = 0
         self._cost = 0.0
         self._estimated = set[Limit]()
@@ -154,6 +157,12 @@ class Meter:
         self._clock = clock
         self._start = clock()
         self._watchers: list[Callable[[Crossing], None]] = []
+
+    def allow(self, allowance: Allowance) -> None:
+        """Limit what is counted from now on by this, too."""
+        before = {"tokens": allowance.used.tokens - self._tokens, "cost": allowance.used.cost - self._cost}
+        self._allowance = allowance.model_copy(update={"used": allowance.used.model_copy(update=before)})
+        self._limited = self.estimates = True
 
     def watch(self, callback: Callable[[Crossing], None]) -> Callable[[], None]:
         """Call `callback` when a limit is exceeded. Returns a function that ends this."""
@@ -200,10 +209,10 @@ class Meter:
     def _refusal(self, call: _Estimate | None) -> Crossing | None:
         """The limit that leaves no room for `call`."""
         needs = {} if call is None else {"tokens": call.tokens, "cost": call.cost}
-        for limit, used, allowed in self._limits():
+        for limit, used, allowed, of in self._limits():
             needed = needs.get(limit)
             if used >= allowed or (needed is not None and used + needed > allowed):
-                return self._crossing(limit, used, allowed, needed=needed or None, refused=True)
+                return self._crossing(limit, used, allowed, of=of, needed=needed or None, refused=True)
         return None
 
     def count_earlier(self, used: Used, *, estimated: bool = False) -> None:
@@ -219,6 +228,7 @@ class Meter:
         self._open.discard(call)
 
     def count(self, charge: Charge) -> None:
+        self.charged_tokens += charge.charged_tokens
         usage = charge.usage
         if not self.estimates:
             self._add((usage.prompt_tokens or 0) + (usage.completion_tokens or 0), usage.cost or 0.0)
@@ -240,26 +250,33 @@ class Meter:
         """See whether more is used than a limit allows, and call the watchers the first time."""
         if not self._limited or (self.crossing is not None and not self.crossing.refused):
             return
-        for limit, used, allowed in self._limits():
+        for limit, used, allowed, of in self._limits():
             if used > allowed or (limit == "seconds" and used >= allowed):
-                self.crossing = self._crossing(limit, used, allowed)
+                self.crossing = self._crossing(limit, used, allowed, of=of)
                 for callback in tuple(self._watchers):
                     callback(self.crossing)
                 return
 
-    def _crossing(self, limit: Limit, used: float, allowed: float, **refusal: Any) -> Crossing:
+    def _crossing(self, limit: Limit, used: float, allowed: float, **more: Any) -> Crossing:
         uncertain = limit in self._estimated or any(call.tokens for call in self._open)
-        return Crossing(limit=limit, used=used, allowed=allowed, estimated=uncertain, **refusal)
+        return Crossing(limit=limit, used=used, allowed=allowed, estimated=uncertain, **more)
 
-    def _limits(self) -> list[tuple[Limit, float, float]]:
+    def _limits(self) -> list[tuple[Limit, float, float, str | None]]:
+        """Each limit with what is used and allowed, and whose it is."""
         budget, used = self.budget, self.used
-        limits: list[tuple[Limit, float, float | None]] = [
-            ("tokens", used.tokens, budget.tokens),
-            ("cost", used.cost, budget.cost),
-            ("seconds", used.seconds, budget.seconds),
-            ("calls", used.calls, budget.calls),
+        limits: list[tuple[Limit, float, float | None, str | None]] = [
+            ("tokens", used.tokens, budget.tokens, None),
+            ("cost", used.cost, budget.cost, None),
+            ("seconds", used.seconds, budget.seconds, None),
+            ("calls", used.calls, budget.calls, None),
         ]
-        return [(limit, spent, allowed) for limit, spent, allowed in limits if allowed is not None]
+        if (allowance := self._allowance) is not None:
+            before, budget, of = allowance.used, allowance.budget, allowance.of
+            limits += [
+                ("tokens", before.tokens + used.tokens, budget.tokens, of),
+                ("cost", before.cost + used.cost, budget.cost, of),
+            ]
+        return [(limit, spent, allowed, of) for limit, spent, allowed, of in limits if allowed is not None]
 
 
 class Requests:

@@ -41,6 +41,16 @@ class Used(Value):
     calls: int = 0
 
 
+class Allowance(Value):
+    """What someone may use beside a run's own budget: a `budget`, and what was `used` of it before.
+    `of` names whose it is, and when it renews.
+    """
+
+    budget: Budget
+    used: Used
+    of: str
+
+
 class Crossing(Value):
     """A limit that was reached; the figures are in its unit: tokens, US dollars, seconds or calls."""
 
@@ -56,13 +66,16 @@ class Crossing(Value):
     """A call had no room, and those under way continue; otherwise these are stopped."""
     estimated: bool = False
     """A part of `used` is not an endpoint's own count."""
+    of: str | None = Field(default=None, exclude_if=lambda of: of is None)
+    """Whose limit it is and when it renews, in words; None for the run's own."""
 
     @property
     def words(self) -> str:
         """What was used of what was allowed, and what a refused call needs, for people."""
         about = "about " if self.estimated and self.limit in ("tokens", "cost") else ""
         more = "" if self.needed is None else f", and the next call takes at least about {self._needs}"
-        return f"{about}{self._amounts} used{more}"
+        of = "" if self.of is None else f" ({self.of})"
+        return f"{about}{self._amounts} used{more}{of}"
 
     @property
     def _amounts(self) -> str:

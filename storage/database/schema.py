@@ -40,6 +40,7 @@ from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import PlanReport
 from storage.api_token import TokenLimits
 from storage.database.encoding import from_json, to_json
+from storage.limits import Limits
 
 OUTPUT: TypeAdapter[Output] = TypeAdapter(Output)
 WORKFLOW: TypeAdapter[Workflow] = TypeAdapter(Workflow)
@@ -285,6 +286,20 @@ API_TOKENS = _table(
     required="name digest created_at limits",
     optional="used_at revoked_at",
     limits=Json(TypeAdapter(TokenLimits)),
+)
+
+# By the name of the person, "*" for everyone without limits of their own.
+PEOPLE_LIMITS = _table("people_limits", key="person", required="limits", limits=Json(TypeAdapter(Limits)))
+
+# What was left at that time of a minute's requests and tokens; `token` or `person` is "". A rate that is open
+# is empty.
+RATES = Table(
+    "rates",
+    METADATA,
+    *(Column(name, PlainText(), primary_key=True) for name in ("token", "person")),
+    *(Column(name, Double()) for name in ("requests", "tokens")),
+    Column("at", Double(), nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # How many requests came with a token, by the day (UTC).

@@ -34,6 +34,8 @@ CREATE INDEX charges_by_time ON charges (at);
 
 CREATE INDEX usage_sums_by_token ON usage_sums (token, quarter);
 
+CREATE INDEX usage_sums_by_person ON usage_sums (person, quarter);
+
 CREATE INDEX sessions_deleted ON sessions (updated_at, id) WHERE deleted_at IS NOT NULL;
 
 CREATE INDEX sessions_expiring ON sessions (expires_at) WHERE expires_at IS NOT NULL;

@@ -20,10 +20,11 @@ from conductor.runs.events import Event, RunFinished, StepFinished
 from conductor.runs.request import UNKNOWN_ASKER, Asker, RunRequest
 from conductor.runs.state import RunState
 from conductor.values.charge import Charge
-from storage.api_token import Spent, Token, TokenLimits, new_secret
+from storage.api_token import Token, TokenLimits, new_secret
 from storage.copies import forking, free_titles, session_copy
 from storage.copies.free_titles import FreeTitles
 from storage.copies.new_sessions import Entries, NewSessions, give_up, perform
+from storage.limits import NO_RATE, Levels, Limits, Spent
 from storage.records import RequestSession, Revision, RunRecord
 from storage.search import conditions, listing
 from storage.search import query as finding
@@ -42,8 +43,25 @@ from storage.store.transactions import (
     session_write,
     write,
 )
-from storage.tables import api_requests, evaluations, ledger, plans, revisions, runs, sessions, text_pieces
-from storage.tables.people import change_requests, corrections, notes, team_tests, view_links
+from storage.tables import (
+    api_requests,
+    evaluations,
+    ledger,
+    plans,
+    rates,
+    revisions,
+    runs,
+    sessions,
+    text_pieces,
+)
+from storage.tables.people import (
+    change_requests,
+    corrections,
+    notes,
+    people_limits,
+    team_tests,
+    view_links,
+)
 from storage.tables.rows import new_id
 
 _EARLIER_RUNS = 500
@@ -241,14 +259,56 @@ class SessionFiles(Part):
             yield from session_copy.entries_of(connection, session)
 
 
-class Tokens(Part):
+class _Limited(Part):
+    """A part with the rates of tokens or people."""
+
+    _look = read(rates.look)
+
+    def take(self, by: Asker, limits: Limits) -> Levels:
+        """Take a request from the rates of `by`, for all processes of the store."""
+        if not limits.has_rate:
+            return NO_RATE
+        return self._write_of(_name_of(by), rates.take, self._clock(), by, limits)
+
+    def look(self, by: Asker, limits: Limits) -> Levels:
+        """What `take` would return, but for what that takes."""
+        return self._look(self._clock(), by, limits) if limits.has_rate else NO_RATE
+
+    def spend(self, by: Asker, limits: Limits, tokens: int) -> None:
+        """Take the tokens that a request used, where they are limited; it is not waited for."""
+        if limits.tokens_per_minute is not None and tokens:
+            now = self._clock()
+            self._transactions.writer.submit(
+                lambda connection: rates.spend(connection, now, by, limits, tokens=tokens), of=_name_of(by)
+            )
+
+
+def _name_of(by: Asker) -> str:
+    """What the rows of a token or a person are locked by, as those of a session by its id."""
+    return f"{by.token or ''} {by.person or ''}"
+
+
+class People(_Limited):
+    """The limits of people, and what they have spent."""
+
+    set_limits = write(people_limits.set_limits)
+    limits_by_person = cached(people_limits.limits_by_person)
+    limits_of = cached(people_limits.limits_of)
+    spent_by_person = read(ledger.spent_by_person)
+
+    def spent(self, person: str, limits: Limits) -> Spent:
+        """What the person's requests have used in the period of these limits that is now."""
+        return self._read(people_limits.spent, self._clock(), person, limits)
+
+
+class Tokens(_Limited):
     """Bearer tokens, their limits and what they have spent; of their secrets only digests are stored."""
 
     listed = cached(api_requests.listed)
     any_in_force = cached(api_requests.any_in_force)
     with_digest = read(api_requests.with_digest)
     revoke = dated(api_requests.revoke)
-    note_request = dated(api_requests.note_request)
+    note_request = session_dated(api_requests.note_request)
 
     def create(self, name: str, limits: TokenLimits | None = None) -> tuple[Token, str]:
         """A new token, and its text, which is stored nowhere: who loses it makes another token.
@@ -268,7 +328,7 @@ class Tokens(Part):
         now = self._clock()
         if token.used_at is None or not 0 <= now - token.used_at < USE_SECONDS:
             self._transactions.writer.submit(
-                lambda connection: api_requests.note_use(connection, token.id, now=now)
+                lambda connection: api_requests.note_use(connection, token.id, now=now), of=token.id
             )
 
 

@@ -25,6 +25,7 @@ from storage.store.parts import (
     Experiments,
     Ledger,
     Notes,
+    People,
     Plans,
     Requests,
     Revisions,
@@ -74,6 +75,7 @@ class SessionStore:
         self.files = SessionFiles(shared)
         self.requests = Requests(shared, self.processes)
         self.tokens = Tokens(shared)
+        self.people = People(shared)
         self.ledger = Ledger(shared)
         self.housekeeping = Housekeeping(shared, self.processes)
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, exists, func, select
 from conductor.errors import StorageError
 from conductor.runs.request import RunRequest
 from conductor.text.json_text import portable
-from storage.api_token import MAX_NAME, Secret, Spent, Token, TokenLimits, begin_of, day_of
+from storage.api_token import MAX_NAME, Secret, Token, TokenLimits
 from storage.database.compiled_statement import Insertion, insert_into
 from storage.database.schema import (
     API_CONVERSATIONS,
@@ -25,6 +25,7 @@ from storage.database.schema import (
     API_TOKENS,
     SESSIONS,
 )
+from storage.limits import Spent, begin_of, day_of
 from storage.records import RequestSession, Revision
 from storage.tables import ledger, revisions, runs, sessions
 from storage.tables.rows import Rows, new_id
@@ -102,7 +103,7 @@ def spent(connection: Connection, now: float, id: str) -> Spent:
     requests = func.coalesce(func.sum(API_SPENDING.c.requests), 0)
     own = (API_SPENDING.c.token == id, API_SPENDING.c.day >= day_of(begin))
     count = connection.scalar(select(requests).where(*own))
-    return ledger.spent(connection, id, begin=begin).model_copy(update={"requests": int(count or 0)})
+    return ledger.spent(connection, begin=begin, token=id).model_copy(update={"requests": int(count or 0)})
 
 
 def _token(row: Row[Any]) -> Token:

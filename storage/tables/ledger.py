@@ -43,7 +43,6 @@ from conductor.values.charge import Charge
 from conductor.values.messages import NOTHING_USED, Usage
 from conductor.values.output import EMBEDDED_LABEL, OFFLINE_LABEL, SIMULATED_LABEL, SMALL_CONDUCTOR
 from conductor.values.total import MOST_TOKENS, NOTHING, UNDER_WAY, BoundedSum, Total
-from storage.api_token import Spent
 from storage.database.compiled_statement import Statement
 from storage.database.schema import (
     CHARGES,
@@ -54,6 +53,7 @@ from storage.database.schema import (
     SESSIONS,
     USAGE_SUMS,
 )
+from storage.limits import Spent
 
 QUARTER = 900
 """Seconds over which sums are made: every time zone differs from the others by whole quarters of an hour."""
@@ -405,12 +405,24 @@ def _charged(connection: Connection, which: ColumnElement[bool]) -> tuple[Used, 
     )
 
 
-def spent(connection: Connection, token: str, *, begin: float) -> Spent:
-    """What requests with this token took since `begin` (Unix seconds, the beginning of a day), by estimate
-    what no endpoint reports.
+def spent(connection: Connection, *, begin: float, **by: str) -> Spent:
+    """What requests with this `token`, or of this `person`, took since `begin` (Unix seconds, the beginning
+    of a day), by estimate what no endpoint reports.
     """
-    own = (USAGE_SUMS.c.token == token, USAGE_SUMS.c.quarter >= _quarter(begin))
-    row = connection.execute(_over_sums().where(*own)).one()
+    own = (USAGE_SUMS.c[key] == name for key, name in by.items())
+    query = _over_sums().where(*own, USAGE_SUMS.c.quarter >= _quarter(begin))
+    return _spent(connection.execute(query).one())
+
+
+def spent_by_person(connection: Connection, *, begin: float) -> Mapping[str, Spent]:
+    """The same for each person by name."""
+    query = _over_sums(USAGE_SUMS.c.person).where(
+        USAGE_SUMS.c.person != "", USAGE_SUMS.c.quarter >= _quarter(begin)
+    )
+    return {row.person: _spent(row) for row in connection.execute(query)}
+
+
+def _spent(row: Row[Any]) -> Spent:
     return Spent(
         tokens=int(row.charged_tokens),
         cost=float(row.charged_cost),

@@ -20,11 +20,12 @@ from conductor.values.budget import Budget
 from conductor.workers.computed import is_computed
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
-from storage.api_token import Token, end_of, is_secret_of, read_token
+from storage.api_token import Token, is_secret_of, read_token
+from storage.limits import NO_RATE, Limits, end_of
 from storage.store.parts import Tokens
 from studio.access.errors import ApiError
 from studio.access.origin_check import is_loopback
-from studio.access.rate_limits import Admission, RateLimits
+from studio.access.rate_limits import Admission, admission
 from studio.sessions.notes import author
 
 OWN_KEY = secrets.token_urlsafe(32)
@@ -40,14 +41,16 @@ class Principal:
 
     `workers` are the pool's workers that they may use, `tools` patterns of the tools that those may call,
     None for all; `budget` is the most that one request of theirs may spend, None if nothing is limited. A
-    request may ask for less, never for more. `headers` go out with the answer, such as the number of requests
-    left. `keeps_unstored`: what they ask not to store is stored all the same. `small_requests`: the worker
-    that answers requests without tools in the place of a Conductor, None for no such rule.
+    request may ask for less, never for more. `limits` are those of the token. `headers` go out with the
+    answer, such as the number of requests left. `keeps_unstored`: what they ask not to store is stored all
+    the same. `small_requests`: the worker that answers requests without tools in the place of a Conductor,
+    None for no such rule.
     """
 
     token: str | None = None
     workers: tuple[str, ...] | None = None
     budget: Budget | None = None
+    limits: Limits = Limits()
     headers: Mapping[str, str] = field(default_factory=dict)
     keeps_unstored: bool = False
     small_requests: str | None = None
@@ -105,7 +108,6 @@ class TokenAuthenticator:
         self._open = is_open
         self._keeps_unstored = keeps_unstored
         self._clock = clock
-        self._limits = RateLimits(time.monotonic)
 
     async def authenticate(self, bearer: str | None, client: str | None) -> Principal:
         """Who sends a request with this bearer token from the address `client`.
@@ -115,7 +117,7 @@ class TokenAuthenticator:
         token = await self.identify(bearer, client)
         if token is None:
             return Principal(keeps_unstored=self._keeps_unstored)
-        return await self._admitted(token)
+        return await asyncio.to_thread(self._admitted, token)
 
     async def identify(self, bearer: str | None, client: str | None) -> Token | None:
         """The token of who sends a request, None for programs on this machine; counts nothing and looks at no
@@ -135,20 +137,20 @@ class TokenAuthenticator:
         """Record that a request has ended, also where it was stopped, and charge the limit of tokens a
         minute; the ledger has what it took. `repeats`: it was a further answer to a request.
         """
-        token = principal.token
-        if token is not None:
-            self._limits.spend(token, tokens)
-            if not repeats:
-                await asyncio.to_thread(lambda: self._tokens().note_request(token))
+        if principal.token is not None:
+            await asyncio.to_thread(self._record, principal.token, principal.limits, tokens, repeats)
 
-    async def _admitted(self, token: Token) -> Principal:
-        limits = token.limits
-        admission = self._limits.admit(
-            token.id, requests=limits.requests_per_minute, tokens=limits.tokens_per_minute
-        )
-        if admission.wait:
-            raise _too_fast(token, admission)
-        return await self._principal(token, admission)
+    def _record(self, token: str, limits: Limits, tokens: int, repeats: bool) -> None:
+        self._tokens().spend(Asker(token=token), limits, tokens)
+        if not repeats:
+            self._tokens().note_request(token)
+
+    def _admitted(self, token: Token) -> Principal:
+        levels = self._tokens().take(Asker(token=token.id), token.limits)
+        admitted = admission(token.limits, levels)
+        if not levels.passed:
+            raise _too_fast(token, admitted)
+        return self._principal(token, admitted)
 
     async def sender(self, token: str | None) -> Principal | None:
         """Who sent an earlier request with the token of that id (None: without one), which goes on within the
@@ -160,18 +162,19 @@ class TokenAuthenticator:
         if stored is None or stored[0].revoked_at is not None:
             return None
         try:
-            return await self._principal(stored[0], Admission(wait=0.0, kind="requests", headers={}))
+            admitted = admission(Limits(), NO_RATE)
+            return await asyncio.to_thread(self._principal, stored[0], admitted)
         except ApiError:
             return None
 
-    async def _principal(self, token: Token, admission: Admission) -> Principal:
+    def _principal(self, token: Token, admitted: Admission) -> Principal:
         limits = token.limits
-        budget = await asyncio.to_thread(self._left, token, admission)
         return Principal(
             token=token.id,
             workers=limits.workers,
-            budget=budget,
-            headers=admission.headers,
+            budget=self._left(token, admitted),
+            limits=limits,
+            headers=admitted.headers,
             keeps_unstored=limits.keeps_unstored,
             small_requests=limits.small_requests,
             tools=limits.tools,
@@ -190,24 +193,21 @@ class TokenAuthenticator:
             raise _refused("This token was revoked; ask for another one.", code="invalid_api_key")
         return token
 
-    def _left(self, token: Token, admission: Admission) -> Budget | None:
+    def _left(self, token: Token, admitted: Admission) -> Budget | None:
         """What a request may use of the token's budget. Raises `ApiError` where nothing is left."""
         self._tokens().note_use(token)
-        limits = token.limits
-        if limits.tokens is None and limits.cost is None:
+        if not token.limits.has_budget:
             return None
-        spent = self._tokens().spent(token.id)
-        tokens = None if limits.tokens is None else limits.tokens - spent.tokens
-        cost = None if limits.cost is None else limits.cost - spent.cost
-        if (tokens is not None and tokens <= 0) or (cost is not None and cost <= 0):
-            raise self._used_up(token, admission)
-        return Budget(tokens=tokens, cost=cost)
+        left = token.limits.left(self._tokens().spent(token.id))
+        if left is None:
+            raise self._used_up(token, admitted)
+        return left
 
-    def _used_up(self, token: Token, admission: Admission) -> ApiError:
+    def _used_up(self, token: Token, admitted: Admission) -> ApiError:
         now = self._clock()
         again = end_of(token.limits.period, now=now)
         # Without the first header, clients would try again within seconds.
-        headers = {"x-should-retry": "false", **admission.headers}
+        headers = {"x-should-retry": "false", **admitted.headers}
         if again is not None:
             headers["retry-after"] = str(math.ceil(again - now))
         each = "" if again is None else f" of this {token.limits.period}"
@@ -248,13 +248,13 @@ def _no_token(*, is_sent: bool) -> ApiError:
     )
 
 
-def _too_fast(token: Token, admission: Admission) -> ApiError:
-    limit = admission.headers[f"x-ratelimit-limit-{admission.kind}"]
+def _too_fast(token: Token, admitted: Admission) -> ApiError:
+    limit, seconds = admitted.headers[f"x-ratelimit-limit-{admitted.kind}"], math.ceil(admitted.wait)
     return ApiError(
-        f"The token {token.name!r} may have {int(limit):,} {admission.kind} per minute; ask again in "
-        f"{math.ceil(admission.wait)} s.",
+        f"The token {token.name!r} may have {int(limit):,} {admitted.kind} per minute; ask again in "
+        f"{seconds} s.",
         status=429,
-        type=admission.kind,
+        type=admitted.kind,
         code="rate_limit_exceeded",
-        headers={"retry-after": str(math.ceil(admission.wait)), **admission.headers},
+        headers={"retry-after": str(seconds), **admitted.headers},
     )

@@ -27,7 +27,7 @@ from studio.access.errors import ApiError
 from studio.access.exposure import HEALTH, LIVE, METRICS, PATH, READY
 from studio.access.origin_check import address_in, host_in, is_loopback, refuse
 from studio.access.password import SESSION_SECONDS, SETTING, Password
-from studio.access.rate_limits import RateLimits
+from studio.access.rate_limits import Attempts
 from studio.access.view_links import PARAMETER, ViewLinks
 
 LOGOUT = "/logout"
@@ -79,7 +79,7 @@ class Login:
         self._hosts = hosts
         self._health = f"{base}{HEALTH}"
         self._logout = f"{base}{LOGOUT}"
-        self._attempts = RateLimits(time.monotonic)
+        self._attempts = Attempts(time.monotonic)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket") or self._is_for_everybody(get_route_path(scope)):
@@ -185,7 +185,7 @@ class Login:
         """Seconds until this address may try again; 0: now."""
         address = "-" if request.client is None else _network(request.client.host)
         limits = ((address, ATTEMPTS), ("all", ALL_ATTEMPTS))
-        waits = (self._attempts.admit(client, requests=limit, tokens=None).wait for client, limit in limits)
+        waits = (self._attempts.wait(client, limit) for client, limit in limits)
         return next((math.ceil(wait) for wait in waits if wait), 0)
 
     @staticmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -21,6 +22,7 @@ from conductor.errors import (
     ConductorError,
     FormatError,
     LimitedProcessError,
+    LimitReached,
     PoolError,
     QueryError,
     StorageError,
@@ -91,10 +93,26 @@ def api_error(error: ConductorError, *, query_parameter: str = "messages") -> Ap
             return _unusable(error, "pool")
         case StorageError():
             return _unusable(error, "store")
+        case LimitReached():
+            return _limit_reached(error)
         case LimitedProcessError():
             return _unusable(error, "PDF reader")
         case _:
             return failed_run(str(error), code="no_answer")
+
+
+def _limit_reached(error: LimitReached) -> ApiError:
+    headers = {} if error.seconds is None else {"retry-after": str(math.ceil(error.seconds))}
+    if error.rate is None:
+        # Clients would try again within seconds.
+        headers |= NO_RETRY
+    return ApiError(
+        str(error),
+        status=429,
+        type=error.rate or "insufficient_quota",
+        code="insufficient_quota" if error.rate is None else "rate_limit_exceeded",
+        headers=headers,
+    )
 
 
 def _unusable(error: ConductorError, what: str) -> ApiError:

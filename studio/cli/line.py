@@ -58,6 +58,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "restore": ("restore", "Put a copy made by `backup` in the store's place."),
     "usage": ("usage", "Sum up what requests have used."),
     "tokens": ("tokens", "Make, list and revoke tokens of the API."),
+    "people": ("people", "List what people have used, and limit it."),
     "agents": ("agents", "Print how coding agents and SDKs use this server, with a token."),
     "serve": ("serving.serve", "Start the app, or the API alone."),
     "gallery": ("workflow.gallery", "List workflows to start from, and run one."),
@@ -79,7 +80,7 @@ _PANELS: Mapping[str, str] = {
     "Plan, run and change": "plan run edit set gallery parse",
     "Look": "compare watch open report find-step sessions usage export",
     "Compare and learn": "evaluate learn",
-    "Serve": "serve tokens agents mcp vllm",
+    "Serve": "serve tokens people agents mcp vllm",
     "Set up": "pool plugins info doctor backup restore",
 }
 """The commands by what they are for, as help on a terminal groups them."""

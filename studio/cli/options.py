@@ -17,7 +17,7 @@ from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from stat import S_ISFIFO, S_ISREG, S_ISSOCK
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer import Argument, BadParameter, Option
@@ -27,7 +27,10 @@ from conductor.files.named_file import STDIN, read_bounded
 from conductor.text.calendar_time import unix_seconds
 from conductor.values.budget import Budget
 from conductor.values.presets import MAX_ROUNDS, Mode
+from storage.limits import Limits, Period
 from studio.cli.output.terminal import be_quiet, print_by_line, print_json, print_shown
+
+L = TypeVar("L", bound=Limits)
 
 _MOST_READ = 5_000_000
 _PATIENCE = 5.0
@@ -310,6 +313,28 @@ class BudgetOptions:
     def limits(self) -> Mapping[str, float | None]:
         """By the names of a budget's fields."""
         return {name: getattr(self, f"budget_{name}") for name in Budget.model_fields}
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """The limits of a token or a person. None is no limit."""
+
+    tokens: Annotated[int | None, count("So many tokens may be used.")] = None
+    cost: Annotated[float | None, option("So much may be spent.", "USD", above_zero)] = None
+    each: Annotated[Period, option("What --tokens and --cost are for; days and months of UTC.")] = "total"
+    per_minute: Annotated[int | None, count("Requests per minute at most.")] = None
+    tokens_per_minute: Annotated[int | None, count("Tokens per minute at most.")] = None
+
+    def limits(self, kind: type[L], **more: Any) -> L:
+        """As limits of that kind, with what `more` of them there is."""
+        return kind(
+            tokens=self.tokens,
+            cost=self.cost,
+            period=self.each,
+            requests_per_minute=self.per_minute,
+            tokens_per_minute=self.tokens_per_minute,
+            **more,
+        )
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ from typer import Argument
 from conductor.errors import StorageError
 from conductor.text.formatting import quantity
 from storage import SessionStore
-from storage.api_token import Period, Spent, Token, TokenLimits, limit_texts
+from storage.api_token import Token, TokenLimits
+from storage.limits import Spent
 from studio.cli.opening import stored
-from studio.cli.options import App, JsonLines, Stored, above_zero, count, flag, names, option
+from studio.cli.options import App, JsonLines, LimitOptions, Stored, flag, names, option
+from studio.cli.output.limit_cells import limits_cell, spent_cells
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import UNKNOWN, moment, name_next, one_line, print_remark, print_shown, table
+from studio.cli.output.terminal import moment, name_next, one_line, print_remark, print_shown, table
 
 _HEADINGS = ("id", "name", "created", "last used", "state", "requests", "tokens", "cost", "limits")
 
@@ -45,11 +47,7 @@ def create(
         Sequence[str] | None,
         option("Its workers may call these of their tools only; none: no tool.", "PATTERN,...", _patterns),
     ] = None,
-    tokens: Annotated[int | None, count("Its requests may use so many tokens.")] = None,
-    cost: Annotated[float | None, option("Its requests may cost so much.", "USD", above_zero)] = None,
-    each: Annotated[Period, option("What --tokens and --cost are for; days and months of UTC.")] = "total",
-    per_minute: Annotated[int | None, count("Requests per minute at most.")] = None,
-    tokens_per_minute: Annotated[int | None, count("Tokens per minute at most.")] = None,
+    limited: LimitOptions,
     keeps_unstored: Annotated[
         bool, flag("--keeps-unstored", "Its requests with `store: false` are stored, too.")
     ] = False,
@@ -60,13 +58,9 @@ def create(
     options: Stored,
 ) -> int:
     """Make a token and show it once."""
-    limits = TokenLimits(
+    limits = limited.limits(
+        TokenLimits,
         workers=None if workers is None else tuple(workers),
-        tokens=tokens,
-        cost=cost,
-        period=each,
-        requests_per_minute=per_minute,
-        tokens_per_minute=tokens_per_minute,
         keeps_unstored=keeps_unstored,
         small_requests=small_requests,
         tools=None if tools is None else tuple(tools),
@@ -133,7 +127,6 @@ def _row(token: Token, spent: Spent) -> tuple[str, ...]:
         moment(token.used_at),
         "in force" if token.revoked_at is None else "revoked",
         f"{spent.requests:,}",
-        f"{'~' * bool(spent.unknown_tokens)}{spent.tokens:,}",
-        f"{'~' * bool(spent.unknown_costs)}${spent.cost:,.4f}",
-        one_line(", ".join(limit_texts(token.limits)), 100) or UNKNOWN,
+        *spent_cells(spent),
+        limits_cell(token.limits),
     )

@@ -36,6 +36,7 @@ from studio.evaluation.execution.evaluation_run import (
 from studio.evaluation.fitting import fitted_planners
 from studio.evaluation.given_plans import plan_of_session
 from studio.evaluation.results import scored_cells
+from studio.sessions.person_limits import admitted
 from studio.version import own_version
 from studio.workbench import Workbench
 
@@ -64,9 +65,10 @@ class Evaluations:
         `PlanError` for an unknown planner, `PoolError` for an unknown worker, `WorkflowError` for a workflow
         with one, `FormatError` for fitted parameters that cannot be read, `DataError` for a planner named
         twice, an unknown session, for programs to run that are not allowed, and for a judge that is missing
-        or has nothing to judge; `WorkerError` where programs cannot be isolated, and `PoolError` where no
-        worker could be called in batches.
+        or has nothing to judge; `WorkerError` where programs cannot be isolated, `PoolError` where no worker
+        could be called in batches, and `LimitReached` where the budget of who asks is used up.
         """
+        _ = admitted(self._bench.store, self._bench.asker, paced=False)
         pool = self._bench.pool
         if spec.batch:
             _ = self._bench.runner.runtime.batched(NO_BATCHES)
@@ -223,10 +225,12 @@ class Evaluations:
         budget is spent or a planner is hopeless; `failure` is the reason, which the evaluation's record has
         as well. That has a reason, too, where answers are without a verdict by an outage or by the judge:
         `run` asks for these again, and for nothing else. Raises `PoolError`, and `DataError` where the pool
-        is another one than the evaluation began with, and where a crew would have to keep to a budget.
+        is another one than the evaluation began with, and where a crew would have to keep to a budget;
+        `LimitReached` where the budget of who asks is used up.
         """
         record = self._store.find(evaluation)
         self._check_pool(record.spec)
+        _ = admitted(self._bench.store, self._bench.asker, paced=False)
         if crew is not None:
             check_uncounted(budget or record.spec.settings.budget)
         if budget is not None:

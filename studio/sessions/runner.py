@@ -35,6 +35,7 @@ from storage.store import SessionStore
 from studio.sessions.activity import Activities, Activity, LiveAlternatives
 from studio.sessions.background_runs import Background, LiveRun, LiveState
 from studio.sessions.job import Job
+from studio.sessions.person_limits import PersonLimits, admitted
 from studio.sessions.recorder import BatchPlace, SessionRecorder
 from studio.telemetry.observer import Observer, Watches
 
@@ -70,14 +71,16 @@ class SessionRunner:
         """Ask the Conductor for the round after the run `after`, and run what it plans when `then_run`.
 
         `rejected` are earlier answers in that round, which go back with their reasons; then nothing is run.
-        Returns at once. Raises `PoolError` as `plan_request`, `WorkflowError` where the session is active.
+        Returns at once. Raises `PoolError` as `plan_request`, `WorkflowError` where the session is active,
+        `LimitReached` where limits of who asks allow nothing more.
         """
         plan = LiveState()
         job = self._job(session, request, Activity(plan=plan), after=after)
         planning = plan_request(request, pool=job.runtime.pool, after=after)
         planning = planning.model_copy(update={"rejected": rejected})
         with self.activities.claim(session):
-            self._begin(job, job.rounds(after=after) if then_run else job.plan(planning), listen)
+            limits = admitted(self.store, request.by)
+            self._begin(job, job.rounds(after=after) if then_run else job.plan(planning), listen, limits)
         return plan
 
     def begin_answer(
@@ -87,7 +90,7 @@ class SessionRunner:
         person to ask and on recorded results of tools; returns at once.
 
         `other_outputs` are those of other sessions, which steps with just the same requests take over;
-        `meter` counts for many sessions. Raises as `begin_plan` and `WorkflowRun`.
+        `meter` counts for many sessions, within the limits of who asks. Raises as `WorkflowRun`.
         """
         request = replace(request, attended=False, recorded=True)
         with self.activities.claim(session):
@@ -111,8 +114,9 @@ class SessionRunner:
         planning = plan_request(request, pool=self.runtime.pool, after=after)
         planning = planning.model_copy(update={"varied": True})
         with self.activities.claim(session):
+            limits = admitted(self.store, request.by)
             live = LiveAlternatives(new_id(), tuple(LiveState() for _ in range(count)))
-            self._begin_apart(session, request, planning, live, after=after)
+            self._begin_apart(session, request, planning, live, limits, after=after)
         return live
 
     def begin_change(
@@ -132,9 +136,10 @@ class SessionRunner:
         planning = plan_request(request, pool=self.runtime.pool, after=after)
         planning = planning.model_copy(update={"change": change})
         with self.activities.claim(session):
+            limits = admitted(self.store, request.by)
             live = LiveAlternatives(new_id(), (LiveState(),), is_change=True)
             self.store.changes.add(session, live.batch, revision=revision, wish=change.wish, author=author)
-            self._begin_apart(session, request, planning, live, after=after)
+            self._begin_apart(session, request, planning, live, limits, after=after)
         return live
 
     def _begin_apart(
@@ -143,6 +148,7 @@ class SessionRunner:
         request: RunRequest,
         planning: PlanRequest,
         live: LiveAlternatives,
+        limits: PersonLimits | None,
         *,
         after: RunState | None,
     ) -> None:
@@ -155,8 +161,8 @@ class SessionRunner:
             job = self._job(session, request, activity, meter=meter, after=after, place=place)
             plans.append((job.alternative(planning), Activity(plan=plan)))
         watches = [self._watches(session) for _ in plans]
-        work = _in_turn(request.by, session, _pass_on_all(plans, watches))
-        self.activities.begin(session, activity, work)
+        work = self.within(limits, meter, _pass_on_all(plans, watches))
+        self.activities.begin(session, activity, _in_turn(request.by, session, work))
 
     def begin_run(
         self,
@@ -167,13 +173,20 @@ class SessionRunner:
         scope: RunScope,
         preloaded: Mapping[int, Output],
         listen: Listener | None = None,
+        limits: PersonLimits | None = None,
     ) -> LiveRun:
         """Run `revision` as far as `scope`, and after a whole run the further rounds of the settings; returns
-        at once. See `WorkflowRun` for the errors.
+        at once. `limits` have admitted it already. Raises as `begin_plan` and `WorkflowRun`.
         """
         with self.activities.claim(session):
             return self._run(
-                session, request, revision=revision, scope=scope, preloaded=preloaded, listen=listen
+                session,
+                request,
+                revision=revision,
+                scope=scope,
+                preloaded=preloaded,
+                listen=listen,
+                limits=limits,
             )
 
     def continue_session(
@@ -186,8 +199,17 @@ class SessionRunner:
         """
         session = self.store.revisions.find(revision).session
         with self.activities.claim(session):
+            limits = admitted(self.store, request.by)
             continued = self.store.requests.continue_session(request, revision=revision, stored_as=stored_as)
-            self._run(session, request, revision=continued, scope=EDITED, preloaded={}, listen=listen)
+            self._run(
+                session,
+                request,
+                revision=continued,
+                scope=EDITED,
+                preloaded={},
+                listen=listen,
+                limits=limits,
+            )
         return session
 
     def _run(
@@ -199,6 +221,7 @@ class SessionRunner:
         scope: RunScope,
         preloaded: Mapping[int, Output],
         listen: Listener | None,
+        limits: PersonLimits | None,
     ) -> LiveRun:
         meter = planned_meter(self.store, session, request.settings, resumes=scope.resumption > 0)
         job = self._job(session, request, Activity(), meter=meter)
@@ -209,8 +232,10 @@ class SessionRunner:
             scope=scope,
             preloaded=preloaded,
         )
+        # What goes on by itself was admitted when it began.
+        limits = limits or admitted(self.store, request.by, paced=not scope.resumption)
         live = job.recorder.write_start(run, revision=revision.id)
-        self._begin(job, job.rounds(started=run), listen)
+        self._begin(job, job.rounds(started=run), listen, limits)
         return live
 
     def begin_session(
@@ -221,7 +246,7 @@ class SessionRunner:
 
         Returns at once; a run whose session cannot be stored is stopped. What can be refused is refused
         before anything is stored: raises `PoolError` as `plan_request` and `WorkflowError` for a workflow
-        that this pool cannot run.
+        that this pool cannot run, `LimitReached` as `begin_plan`.
         """
         session = new_id()
         job = self._job(session, request, Activity(plan=None if request.workflow else LiveState()))
@@ -230,6 +255,7 @@ class SessionRunner:
             planning = plan_request(request, pool=job.pool)
         else:
             run = job.run(request.workflow, history=RunHistory())
+        limits = admitted(self.store, request.by)
         write = self.store.requests.begin(
             request,
             session=session,
@@ -244,7 +270,7 @@ class SessionRunner:
             if run is not None:
                 self.background.register(run, start_write=write)
             events = job.rounds(started=run) if planning is None or then_run else job.plan(planning)
-            self._begin(job, events, listen)
+            self._begin(job, events, listen, limits)
         return session, write
 
     def previous(self, revision: Revision) -> tuple[SeenResponse, ...]:
@@ -280,11 +306,30 @@ class SessionRunner:
         )
         return Job(request, self.runtime, meter or Meter(request.settings.budget), activity, recorder)
 
-    def _begin(self, job: Job, events: AsyncGenerator[Event, None], listen: Listener | None = None) -> None:
+    def _begin(
+        self,
+        job: Job,
+        events: AsyncGenerator[Event, None],
+        listen: Listener | None = None,
+        limits: PersonLimits | None = None,
+    ) -> None:
         """Begin a job in its session, which is claimed."""
         watches = self._watches(job.session)
-        work = _pass_on(events, job.activity, watches, listen)
+        work = self.within(limits, job.meter, _pass_on(events, job.activity, watches, listen))
         self.activities.begin(job.session, job.activity, _in_turn(job.request.by, job.session, work))
+
+    async def within(
+        self, limits: PersonLimits | None, meter: Meter, work: Coroutine[Any, Any, None]
+    ) -> None:
+        """Do the work, which `meter` counts, within limits of a person."""
+        if limits is None:
+            await work
+            return
+        limits.limit(meter)
+        try:
+            await work
+        finally:
+            limits.settle(self.store, meter.charged_tokens)
 
     def _watches(self, session: str) -> Watches:
         return Watches(self.observers, session)

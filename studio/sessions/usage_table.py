@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from conductor.values.total import NOTHING, Total
 from storage import Reality, SessionStore, UsageKey, Use
+from storage.limits import Limits
+from storage.tables.people.people_limits import EVERYONE
 
 _WITHOUT: Mapping[UsageKey, str] = {
     "person": "no name",
@@ -28,8 +30,8 @@ _REALITY: Mapping[Reality, str] = {
 class UsageRow:
     """What requests used that have `key` in common: a name, an id, a day; None for those that have none.
 
-    `note` is what is special about them, such as "simulated", or "". `is_session`: `key` is the id of a
-    session that can be opened.
+    `note` is what is special about them, such as "simulated" or the limits of a person, or "". `is_session`:
+    `key` is the id of a session that can be opened.
     """
 
     key: str | None
@@ -56,7 +58,8 @@ class UsageTable:
         """
         used = store.ledger.used(by, since=since)
         names = _names(store, by, since)
-        rows = {use: _row(use, by, names) for use in sorted(used, key=_day if by == "day" else _most)}
+        limits = store.people.limits_by_person() if by == "person" else {}
+        rows = {use: _row(use, by, names, limits) for use in sorted(used, key=_day if by == "day" else _most)}
         real = tuple(row for use, row in rows.items() if use.reality == "real")
         apart = tuple(row for use, row in rows.items() if use.reality != "real")
         return cls(real, apart, sum((row.total for row in real), NOTHING))
@@ -68,9 +71,11 @@ def _names(store: SessionStore, by: UsageKey, since: float) -> Mapping[str, str]
     return {token.id: token.name for token in store.tokens.listed()} if by == "token" else {}
 
 
-def _row(use: Use, by: UsageKey, names: Mapping[str, str]) -> UsageRow:
+def _row(use: Use, by: UsageKey, names: Mapping[str, str], limits: Mapping[str, Limits]) -> UsageRow:
     (key,) = use.names
     note, name = _REALITY[use.reality], _WITHOUT.get(by, "") if key is None else names.get(key, key)
+    if key is not None and (own := limits.get(key, limits.get(EVERYONE))) is not None:
+        note = ", ".join(filter(None, (note, f"may use {', '.join(own.texts)}")))
     is_session = by == "session" and key in names
     if by == "session" and key is not None and not is_session:
         note = ", ".join(filter(None, ("removed", note)))

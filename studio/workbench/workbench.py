@@ -21,6 +21,7 @@ from conductor.workers.pool.pool import Pool
 from storage.records import Session, SessionOrigin
 from storage.store import SessionStore
 from studio.sessions.notes import Notes
+from studio.sessions.person_limits import check_admits
 from studio.sessions.runner import SessionRunner
 from studio.telemetry.observer import Observer
 from studio.workbench.attaching import Upload, attached
@@ -82,8 +83,9 @@ class Workbench(Bench):
         conversation: Conversation | None = None,
     ) -> Session:
         """A new session for a query and the messages before it. Raises `QueryError` when the query is empty,
-        or one of them is too long.
+        or one of them is too long, and `LimitReached` where limits of who asks allow no plan now.
         """
+        check_admits(self.store, self.asker)
         if conversation is not None and conversation.characters > MAX_CONVERSATION:
             raise QueryError(
                 f"The conversation has {conversation.characters:,} characters; the limit is "

@@ -24,7 +24,8 @@ from conductor.errors import ConductorError
 from conductor.runs.scope import FORCE, RunScope
 from conductor.workflow.file import write_plan
 from storage import SessionStore
-from storage.api_token import Spent, new_secret
+from storage.api_token import new_secret
+from storage.limits import Spent
 from studio.api.app import api
 from studio.session_file import import_sessions, write_sessions
 from studio.telemetry.metrics import Metrics

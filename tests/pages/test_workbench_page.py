@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from conductor.planner.parsing.parse import parse
+from conductor.runs.request import Asker
 from conductor.values.conversation import MAX_QUERY
 from conductor.values.messages import Usage
 from conductor.values.total import Total
@@ -17,6 +18,9 @@ from conductor.workflow.model import Step, Workflow
 from pages.components.tab import services
 from pages.components.tab.state import plain
 from storage import SessionStore
+from storage.limits import Limits
+from studio.sessions.notes import AUTHOR
+from tests.support.runs.charges import took
 from tests.support.runs.waiting import until
 
 
@@ -114,6 +118,31 @@ def test_a_query_that_cannot_be_planned_is_refused(app, url, query, expected, wa
     assert expected in page.error[0].value
     with SessionStore.open(url) as store:
         assert store.sessions.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        (5_000, "Your budget: 1,200 of 5,000 tokens in total"),
+        (1_500, "Your budget is nearly used up: 1,200 of 1,500 tokens in total"),
+        (1_000, "Your budget is used up: 1,200 of 1,000 tokens in total"),
+    ],
+)
+def test_a_person_sees_their_budget_before_they_ask_and_is_refused_beyond_it(
+    app, url, monkeypatch, tokens, words
+):
+    monkeypatch.setenv(AUTHOR, "ada")
+    with SessionStore.open(url) as store:
+        store.people.set_limits("ada", Limits(tokens=tokens))
+        store.ledger.add(took(Usage(prompt_tokens=1_000, completion_tokens=200)), by=Asker(person="ada"))
+    page = app()
+    boxes = page.caption if tokens == 5_000 else page.warning
+    assert words in [text.replace("\\", "") for text in texts(boxes)]
+    if tokens == 1_000:
+        ask(page, "Why?")
+        assert "The budget of ada is used up" in page.error[0].value
+        with SessionStore.open(url) as store:
+            assert store.sessions.count() == 0
 
 
 def test_plan_and_run_ends_with_an_answer_and_offers_a_rerun(app, url):

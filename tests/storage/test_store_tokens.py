@@ -9,7 +9,8 @@ from conductor.runs.request import Asker
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from storage import SessionStore
-from storage.api_token import Spent, Token, TokenLimits, is_secret_of, read_token
+from storage.api_token import Token, TokenLimits, is_secret_of, read_token
+from storage.limits import Spent
 
 LIMITS = TokenLimits(workers=("alpha",), tokens=5, cost=0.5, period="month", requests_per_minute=3)
 

@@ -25,7 +25,8 @@ from pages.components.view_models.run_text import clock
 from pages.components.widgets.controls import action
 from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
-from storage.api_token import MAX_NAME, Period, Spent, Token, TokenLimits, limit_texts
+from storage.api_token import MAX_NAME, Token, TokenLimits
+from storage.limits import Period, Spent
 from studio.access.machine_token import NAME
 
 focus_fallback("token-table", "token-create")
@@ -92,7 +93,7 @@ def _row(token: Token, spent: Spent, *, may_revoke: bool) -> None:
             calls = quantity(spent.unknown_costs, "call")
             requests.append(f"dollars of {calls} by estimate or without a price")
         st.caption(plain(" · ".join(requests)))
-    limits.markdown(plain(" · ".join(limit_texts(token.limits)) or "none"))
+    limits.markdown(plain(" · ".join(token.limits.texts) or "none"))
     if may_revoke:
         with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
             label, key = f"Revoke {plain(token.name)}", f"pool-icon-token-{token.id}"

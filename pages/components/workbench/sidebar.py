@@ -21,6 +21,7 @@ from pages.components.widgets.thumbnails import thumbnails
 from pages.components.workbench.question.composer import chosen_settings
 from storage import Session, SessionStore, SessionSummary
 from studio.session_file import holds_sessions, import_sessions
+from studio.sessions.person_limits import NEAR, PersonLimits
 from studio.workbench import RECENT, Workbench
 
 focus_fallback("new", "query")
@@ -45,6 +46,7 @@ def sidebar(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
         fork_source(bench, tab)
         _recent(bench, tab)
         _used_today(bench, after=0.0 if view is None else view.session.updated_at)
+        _own_budget(bench)
 
 
 def _importer(bench: Workbench, tab: TabState) -> None:
@@ -144,3 +146,16 @@ def _used_today(bench: Workbench, *, after: float) -> None:
     if words := " · ".join(filter(None, parts)):
         with st.container(key="used-today"):
             st.page_link("pages/usage.py", label=plain(f"Today, with planning: {words}"))
+
+
+def _own_budget(bench: Workbench) -> None:
+    """What is used of the budget of the person who asks, where they have one; a warning near its end."""
+    limits = PersonLimits.of(bench.store, bench.asker)
+    if limits is None or not limits.words:
+        return
+    with st.container(key="own-budget"):
+        if limits.share < NEAR:
+            st.caption(plain(f"Your budget: {limits.words}"))
+        else:
+            state = "is used up" if limits.share >= 1 else "is nearly used up"
+            st.warning(plain(f"Your budget {state}: {limits.words}"), icon=":material/savings:")

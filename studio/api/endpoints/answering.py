@@ -41,6 +41,7 @@ from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.requests.run_request import run_request
 from studio.api.stored import visible
 from studio.api.stored.items import with_items
+from studio.sessions.person_limits import admitted
 
 router = APIRouter()
 
@@ -169,10 +170,14 @@ async def create_embedding(
     """Pass texts on to the endpoint of one worker, which makes vectors of them."""
     service = service_of(http)
     worker = embedding_worker(request, await service.backend.pool(), principal)
+    limits = await service.backend.look_up(admitted, principal.asker)
     charges: list[Charge] = []
     try:
         answer = await embeddings(request, worker, charges)
     finally:
         await service.backend.look_up(lambda store: store.ledger.add(charges, by=principal.asker))
-        await service.auth.record_usage(principal, sum(charge.charged_tokens for charge in charges))
+        tokens = sum(charge.charged_tokens for charge in charges)
+        await service.auth.record_usage(principal, tokens)
+        if limits is not None:
+            await service.backend.look_up(lambda store: limits.settle(store, tokens))
     return Json(answer, headers={**principal.headers, **unheeded_header(request.ignored)})

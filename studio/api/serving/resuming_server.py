@@ -12,6 +12,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise, takewhile
 
 from conductor.errors import ConductorError
 from storage.records import RequestSession, RunRecord
@@ -90,6 +91,9 @@ class ResumingServer:
         response = await self._backend.look_up(_response, run.session)
         if response is None:
             return
+        if await self._backend.look_up(_ran_again, response):
+            await self._backend.call(_begin, run)
+            return
         work = await self._backend.call(lambda bench: bench.resuming.work(run))
         principal = await self._service.auth.sender(run.token)
         if work is None or principal is None:
@@ -127,6 +131,13 @@ def _begin(bench: Workbench, run: RunRecord) -> None:
     work = bench.resuming.work(run)
     if work is not None and bench.resuming.can_run(run, work):
         bench.runner.begin_run(run.session, **work._asdict())
+
+
+def _ran_again(store: SessionStore, response: StoredResponse) -> bool:
+    """Whether a person ran the session again since the response began, whose own runs are one a round."""
+    before = None if response.origin is None else response.origin.run_before
+    since = takewhile(lambda run: run.id != before, store.runs.of_session(response.session))
+    return any(newer.round <= older.round for newer, older in pairwise(since))
 
 
 def _response(store: SessionStore, session: str) -> StoredResponse | None:

@@ -234,6 +234,13 @@ def _stored(
     return record
 
 
+def _check_own(store: SessionStore, record: StoredResponse, token: str | None, kind: str) -> None:
+    """Raises `ApiError` where another token, or none, began it."""
+    if token is not None and not store.requests.is_own(record.session, token=token):
+        message = f"The {kind} {record.shape['id']!r} was not made for this token, which may only read it."
+        raise ApiError(message, status=403, param=f"{kind}_id", code=f"not_own_{kind}")
+
+
 def _response_in(store: SessionStore, session: str, id: str) -> StoredResponse | None:
     """The response or the completion of that id, of those of the session."""
     newest = store.requests.response(session)
@@ -290,6 +297,7 @@ def _goes_on_soon(run: RunRecord) -> bool:
 def delete_response(store: SessionStore, id: str, *, token: str | None) -> None:
     """Delete the session of a stored response, which the app can restore. Raises as `response`."""
     record = response(store, id, token=token)
+    _check_own(store, record, token, "response")
     if not record.ended and not is_abandoned(store, record):
         message = f"The response {id[:200]!r} is under way; cancel it first."
         raise ApiError(message, status=409, param="response_id", code="response_in_progress")
@@ -391,6 +399,7 @@ def with_metadata(
 ) -> Mapping[str, Any]:
     """The completion of that id, which has this metadata from now on. Raises as `completion`."""
     record = completion(store, id, token=token)
+    _check_own(store, record, token, "completion")
     shape = {**record.shape, "metadata": metadata}
     body = (record.origin or ResponseOrigin()).beside(shape)
     if is_earlier(store, record):
@@ -402,7 +411,9 @@ def with_metadata(
 
 def delete_completion(store: SessionStore, id: str, *, token: str | None) -> None:
     """Delete its session, which the app can restore. Raises as `completion`."""
-    store.sessions.delete(completion(store, id, token=token).session)
+    record = completion(store, id, token=token)
+    _check_own(store, record, token, "completion")
+    store.sessions.delete(record.session)
 
 
 def completions(

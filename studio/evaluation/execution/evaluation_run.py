@@ -32,6 +32,7 @@ from storage.records import CellRecord, EvaluationRecord
 from studio.evaluation.execution.crew import AnsweredCell, Crew, Part, Unit
 from studio.evaluation.execution.scoring import Scoring
 from studio.evaluation.given_plans import CellPlans
+from studio.sessions.person_limits import PersonLimits
 from studio.workbench import Workbench
 
 HOPELESS = 5
@@ -166,6 +167,7 @@ class EvaluationRun:
                     self._count(cell.planner, cell.result, used.get(cell.answered_in, NOTHING))
         charged, estimated = self._ledger.charged_for_evaluation(self._evaluation)
         self._meter.count_earlier(charged, estimated=estimated)
+        self._limit()
         units = self._units()
         self._look()
         if crew is None:
@@ -175,6 +177,12 @@ class EvaluationRun:
         if self.progress.failure is None and self.progress.done < self.progress.cells and not self._decided:
             self._end(STOPPED)
         return self.progress
+
+    def _limit(self) -> None:
+        """Count within the limits of who asks, too."""
+        limits = PersonLimits.of(self._bench.store, self._bench.asker)
+        if limits is not None:
+            limits.limit(self._meter)
 
     def _units(self) -> list[Unit]:
         """Where an answer is missing, in their order; those of a sequential evaluation have all answers to a
@@ -199,6 +207,7 @@ class EvaluationRun:
     def answer(self, units: Sequence[Unit]) -> Part:
         """Answer and score what is missing of these units; what came of it."""
         self._decides = False
+        self._limit()
         self._answer_here(units)
         # A process that was lost may have answered some, which only the store knows.
         return Part((*_with_verdict(self._cells.values(), units), *self._answered), self.progress.failure)

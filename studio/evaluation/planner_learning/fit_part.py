@@ -25,6 +25,7 @@ from studio.evaluation.execution.evaluation_run import STOPPED, Listen, UnitOutp
 from studio.evaluation.planner_learning.learning_folder import LearningFolder, LearningSettings
 from studio.evaluation.planner_learning.tried_plans import TriedPlans, tried_plans
 from studio.evaluation.results import find_evaluation, scored_cells
+from studio.sessions.person_limits import PersonLimits
 from studio.workbench import Workbench
 
 Note = Callable[[str], object]
@@ -86,6 +87,9 @@ class FitPart:
         meter = Meter(self.budget or NO_BUDGET)
         used, estimated = self.bench.store.ledger.charged_for_evaluation(self.record.id)
         meter.count_earlier(used, estimated=estimated)
+        limits = PersonLimits.of(self.bench.store, self.bench.asker)
+        if limits is not None:
+            limits.limit(meter)
         return meter
 
     def run(self, share: float = 1) -> str | None:

@@ -31,6 +31,7 @@ from conductor.workflow.model import Workflow
 from storage.records import ExperimentRecord, RunRecord
 from studio.sessions.activity import failure_of
 from studio.sessions.background_runs import LiveRun
+from studio.sessions.person_limits import admitted
 from studio.workbench.bench import Bench
 from studio.workbench.comparison.marking import Marking
 from studio.workbench.running import Running
@@ -126,6 +127,7 @@ class Experiments:
         if base is None:
             raise WorkflowError("A trial needs a finished run of the current workflow. Run it first.")
         trials = trials_of(experiment, base.workflow)
+        counts = meter is None
         meter = meter or Meter(self._bench.settings(session).budget)
         pool = self._bench.runner.runtime.pool_for(meter)
         for trial in trials:
@@ -136,9 +138,11 @@ class Experiments:
         with self._beginning:
             if self.under_way(session):
                 raise WorkflowError("A trial is running in this session. Wait for it, or stop it first.")
+            limits = admitted(self._bench.store, self._bench.asker) if counts else None
             record = self._bench.store.experiments.add(session, experiment, base=base.state.run)
             live = self._live[record.id] = LiveExperiment(record)
-        live.work = self._bench.background.spawn(self._run(live, trials, base=base, pool=pool, meter=meter))
+        work = self._run(live, trials, base=base, pool=pool, meter=meter)
+        live.work = self._bench.background.spawn(self._bench.runner.within(limits, meter, work))
         return live
 
     def _check_wrong(self, base: Base, search: StepSearch) -> None:

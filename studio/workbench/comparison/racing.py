@@ -16,6 +16,7 @@ from conductor.runs.scope import RunScope
 from conductor.workflow.model import Workflow
 from storage.records import Revision
 from studio.sessions.background_runs import LiveRun
+from studio.sessions.person_limits import PersonLimits, admitted
 from studio.workbench.bench import Bench
 
 
@@ -53,18 +54,19 @@ class Racing:
 
         Each is run in its own session, or in a fork where the session has another workflow by now, is busy
         or runs the other one. Raises `WorkflowError` where they answer different questions, or a worker is
-        not in the pool; then neither is run.
+        not in the pool, and `LimitReached` as one run does; then neither is run.
         """
         sessions = self._bench.store.sessions
         if sessions.find(left.session).query != sessions.find(right.session).query:
             raise WorkflowError("These are plans for two questions; choose two plans of one question.")
         for contender in (left, right):
             self._bound(contender)
+        limits = admitted(self._bench.store, self._bench.asker)
         first = self._home(left, homes=())
         second = self._home(right, homes=(first.session,))
-        live = self._begin(first)
+        live = self._begin(first, limits)
         try:
-            return live, self._begin(second)
+            return live, self._begin(second, limits)
         except BaseException:
             self._bench.background.cancel(live.run)
             raise
@@ -74,7 +76,7 @@ class Racing:
         request = plan_request(self._bench.request(session), pool=self._bench.pool)
         return plan_by_rules(request)[1]
 
-    def _begin(self, head: Revision) -> LiveRun:
+    def _begin(self, head: Revision, limits: PersonLimits | None) -> LiveRun:
         # One round: the run of another one would not be compared.
         settings = self._bench.settings(head.session).model_copy(update={"rounds": 1})
         return self._bench.runner.begin_run(
@@ -83,6 +85,7 @@ class Racing:
             revision=head,
             scope=_whole(head.workflow),
             preloaded={},
+            limits=limits,
         )
 
     def _home(self, contender: Contender, *, homes: Collection[str]) -> Revision:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from conductor.engine.meter import LEAST_COMPLETION, Meter, Reservation
-from conductor.values.budget import NO_BUDGET, Budget, Crossing, Used
+from conductor.values.budget import NO_BUDGET, Allowance, Budget, Crossing, Used
 from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.values.output import WorkerKind
@@ -219,3 +219,24 @@ def test_time_counts_from_the_making() -> None:
 def test_a_budget_is_open_until_any_of_it_is_limited() -> None:
     assert NO_BUDGET.open
     assert not any(Budget.model_validate({name: 1}).open for name in Budget.model_fields)
+
+
+def test_an_allowance_counts_what_was_used_before_it_and_since_but_nothing_twice() -> None:
+    meter = Meter(Budget(tokens=1_000))
+    meter.count_earlier(Used(tokens=400, calls=1))
+    meter.allow(Allowance(budget=Budget(tokens=900), used=Used(tokens=850), of="Ada's"))
+    spend(meter, Usage(prompt_tokens=40, completion_tokens=10))
+    assert meter.crossing is None
+    spend(meter, Usage(prompt_tokens=1, completion_tokens=0))
+    assert meter.crossing == Crossing(limit="tokens", used=901, allowed=900, of="Ada's")
+    assert meter.crossing.words == "901 of 900 tokens used (Ada's)"
+    assert (meter.used.tokens, meter.charged_tokens) == (451, 51)
+
+
+def test_a_call_without_room_in_an_allowance_is_refused_and_the_runs_own_limit_is_named_first() -> None:
+    for own, of in ((None, "Ada's"), (5, None)):
+        meter = Meter(Budget(tokens=own))
+        meter.allow(Allowance(budget=Budget(tokens=900), used=Used(tokens=890), of="Ada's"))
+        assert admitted(meter, card(), "word " * 20) is None
+        assert meter.crossing is not None
+        assert (meter.crossing.of, meter.crossing.refused) == (of, True)

@@ -192,3 +192,17 @@ def test_a_list_refuses_what_it_does_not_know(stage: Stage, client: OpenAI, addr
     refused = httpx.get(f"{stage.base_url}/{address.format(id)}?{query}")
     assert refused.status_code in (400, 404)
     assert refused.json()["error"]["message"]
+
+
+def test_a_token_reads_a_completion_of_this_machines_token_and_changes_none(
+    stage: Stage, client: OpenAI
+) -> None:
+    plays(stage)
+    id = completed(client, metadata={"case": "machine's"}).id
+    stage.auth.principal = Principal(token=stage.workbench.store.tokens.create("reader")[0].id)
+    completions = client.chat.completions
+    assert completions.retrieve(id).id == id
+    for change in (completions.delete, partial(completions.update, metadata={})):
+        with pytest.raises(openai.PermissionDeniedError) as refused:
+            change(id)
+        assert refused.value.code == "not_own_completion"

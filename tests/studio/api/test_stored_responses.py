@@ -327,14 +327,22 @@ def test_another_tokens_workflow_is_not_there_by_its_revision_either(served: Ser
             theirs.models.retrieve(f"workflow:{head.id}")
 
 
-def test_what_was_begun_with_this_machines_token_is_there_for_every_token(served: ServedApi) -> None:
+def test_what_was_begun_with_this_machines_token_is_there_for_every_token_but_for_its_end(
+    served: ServedApi,
+) -> None:
     with as_token(served, served.key) as owner:
         ids = [begin(owner), begin(owner)]
     tokens = [served.bench.store.tokens.create(name)[1] for name in ("a", "b")]
     for id, token in zip(ids, tokens, strict=True):
         with as_token(served, token) as asking:
-            for attempt in attempts(asking, id).values():
+            allowed = attempts(asking, id)
+            status, error = refusal(allowed.pop("delete"))
+            assert (status, error["code"]) == (403, "not_own_response")  # type: ignore[index]
+            for attempt in allowed.values():
                 attempt()
+    with as_token(served, served.key) as owner:
+        for id in ids:
+            owner.responses.delete(id)
 
 
 def test_with_this_machines_token_everything_is_there(served: ServedApi) -> None:

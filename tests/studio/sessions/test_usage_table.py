@@ -11,6 +11,7 @@ from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from conductor.values.output import WorkerKind
 from storage import SessionStore, UsageKey
+from storage.limits import Limits
 from studio.sessions.usage_table import UsageTable
 
 pytestmark = pytest.mark.slow
@@ -79,6 +80,13 @@ def test_rows_have_names_and_an_order_and_a_total_without_what_is_simulated(
     assert rows == ROWS[by]
     assert table.total.token_words == "at least 125 tokens"
     assert table.total.cost_words == "at least $1.50"
+
+
+def test_a_person_has_their_limits_beside_the_name_else_those_of_everyone(opened: SessionStore) -> None:
+    opened.people.set_limits("*", Limits(cost=5))
+    assert [row.note for row in UsageTable.read(opened, "person").rows] == ["may use $5 in total", ""]
+    opened.people.set_limits("Ada", Limits(tokens=200, period="day"))
+    assert [row.note for row in UsageTable.read(opened, "person").rows] == ["may use 200 tokens a day", ""]
 
 
 def test_a_session_can_be_opened_unless_it_is_removed(opened: SessionStore) -> None:

@@ -149,12 +149,13 @@ def _what_happened(view: SessionView, state: RunState, workflow: Workflow, *, wh
         cut = "; steps that the answer does not need were stopped" if state.crossing.stopped else ""
         st.caption(f"{when}{plain(f'The budget is used up: {state.crossing.words}{cut}.')}")
     elif state.crossing is not None:
+        is_own = state.crossing.of is None
+        again = " A rerun starts with a fresh budget." if is_own else ""
         st.warning(
-            f"{when}Stopped at the budget: {plain(state.crossing.words)}. {rest} A rerun starts with a "
-            "fresh budget.",
+            f"{when}Stopped at the budget: {plain(state.crossing.words)}. {rest}{again}",
             icon=STATE_ICONS["over_budget"],
         )
-        if acts:
+        if acts and is_own:
             action("Raise the limit", "tune", open_settings, key="raise-limit")
     if state.covers is not None:
         names = ", ".join(str(step + 1) for step in state.covers)

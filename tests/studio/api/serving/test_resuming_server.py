@@ -7,10 +7,16 @@ from threading import Thread
 
 import pytest
 
+from conductor.runs.request import Asker, RunRequest
+from storage import SessionStore
+from storage.records import RequestSession
 from studio.access.auth import TokenAuthenticator
+from studio.api.answers.responses import opening_shape
 from studio.api.app import api
+from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.serving.server import ApiServer
-from tests.support.runs.broken_off import broken_off, opened
+from studio.api.stored.visible import ResponseOrigin
+from tests.support.runs.broken_off import STEPS, broken_off, opened
 from tests.support.runs.waiting import until
 
 
@@ -34,3 +40,34 @@ def test_a_server_goes_on_with_a_run_of_the_app_unless_it_is_set_not_to(
         thread.join(60)
         statuses = [run.status for run in bench.store.runs.of_session(session)]
     assert statuses == (["finished", "interrupted"] if on else ["interrupted"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reran", [True, False])
+def test_a_response_that_a_person_ran_again_goes_on_for_that_person_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, reran: bool
+) -> None:
+    monkeypatch.setenv("CONDUCTOR_RESUME", "on")
+    url, session = f"sqlite:///{tmp_path / 'conductor.db'}", "0123456789abcdef"
+    opening = opening_shape(ResponsesRequest.read(b'{"model": "conductor", "input": "Why?"}'), started_at=1.0)
+    with SessionStore.open(url) as store:
+        token = store.tokens.create("lab")[0].id
+        stored_as = RequestSession(token=token, response=ResponseOrigin().beside(opening))
+        store.requests.begin(RunRequest("Why?"), session=session, stored_as=stored_as).result()
+        store.revisions.add(session, STEPS, origin="human")
+    by = Asker(token=token)
+    broken_off(url, monkeypatch, session=session, by=by)
+    if reran:
+        by = Asker(person="Ada")
+        broken_off(url, monkeypatch, session=session, by=by)
+    with opened(url) as bench:
+        auth = TokenAuthenticator(lambda: bench.store.tokens, machine=lambda: None)
+        server = ApiServer(api(lambda: bench, auth))
+        thread = Thread(target=server.run, name="api", daemon=True)
+        thread.start()
+        assert server.ready.wait(60)
+        until(lambda: bench.store.runs.of_session(session)[0].status == "finished")
+        server.should_exit = True
+        thread.join(60)
+        newest = bench.store.runs.of_session(session)[0]
+    assert Asker(token=newest.token, person=newest.person) == by

@@ -1,4 +1,6 @@
-"""Version 22: sums of the ledger have parts, so that processes which write at the same time need not wait."""
+"""Version 22: for a team. Limits of people, what is left of rates, sums of the ledger in parts, so that
+processes which write at the same time need not wait for one another, and who gave a rating.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,6 +17,12 @@ _COPY = (
     "INSERT INTO usage_sums SELECT quarter, worker, kind, token, person, 0, calls, prompt, completion,"
     " tokens_unknown, costs_unknown, charged_tokens, cost, least_cost, charged_cost FROM earlier_sums"
 )
+_STEPS = r"""CREATE VIEW revision_steps AS
+SELECT revisions.id AS revision, session,
+    json_extract(step.value, '$.worker') AS worker,
+    json_extract(replace(step.value, '\u0000', '\ufffd'), '$.instruction') AS instruction
+FROM revisions, json_each(CASE WHEN json_valid(workflow) THEN workflow END, '$.steps') AS step
+WHERE step.type = 'object'"""
 _SERVER = (
     "DROP TRIGGER charges_summed ON charges",
     "DROP FUNCTION charge_summed",
@@ -25,7 +33,32 @@ _SERVER = (
 
 
 def upgrade() -> None:
-    """Add the part to the key; what is there is part 0."""
+    """Add tables with nothing in them, and who rated, which of earlier ratings is not known. SQLite reads each
+    step of a workflow by itself, in place of the whole workflow for each.
+    """
+    op.create_table(
+        "people_limits",
+        sa.Column("person", sa.Text(), primary_key=True),
+        sa.Column("limits", sa.Text(), nullable=False),
+    )
+    op.create_table(
+        "rates",
+        *(sa.Column(name, sa.Text(), primary_key=True) for name in ("token", "person")),
+        *(sa.Column(name, sa.Double()) for name in ("requests", "tokens")),
+        sa.Column("at", sa.Double(), nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.add_column("ratings", sa.Column("author", sa.Text()))
+    _add_parts()
+    op.create_index("usage_sums_by_person", "usage_sums", ["person", "quarter"])
+    connection = op.get_bind()
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("DROP VIEW revision_steps")
+        connection.exec_driver_sql(_STEPS)
+
+
+def _add_parts() -> None:
+    """Add the part to the key of sums; what is there is part 0."""
     connection = op.get_bind()
     if "part" in {column["name"] for column in sa.inspect(connection).get_columns("usage_sums")}:
         return
