@@ -122,7 +122,6 @@ class SessionRunner:
         change: ChangeRequest,
         *,
         revision: str,
-        author: str | None,
         after: RunState | None = None,
     ) -> LiveAlternatives:
         """Ask the Conductor once for a changed plan, beside the session's own; returns at once.
@@ -133,7 +132,9 @@ class SessionRunner:
         planning = planning.model_copy(update={"change": change})
         with self.activities.claim(session):
             live = LiveAlternatives(new_id(), (LiveState(),), is_change=True)
-            self.store.changes.add(session, live.batch, revision=revision, wish=change.wish, author=author)
+            self.store.changes.add(
+                session, live.batch, revision=revision, wish=change.wish, author=request.by.person
+            )
             self._begin_apart(session, request, planning, live, after=after)
         return live
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import get_ident
 
 import pytest
 
 from conductor.engine.experiments import Swap
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
+from conductor.orchestration.runtime import Runtime
 from conductor.runs.request import Asker
 from conductor.runs.scope import RunScope
 from conductor.workers.pool.pool import Pool
@@ -17,7 +19,6 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.evaluation.background import BackgroundEvaluations
 from studio.evaluation.evaluations import Evaluations
-from studio.sessions.notes import AUTHOR
 from studio.workbench import Contender, Workbench
 from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
 from tests.support.runs.waiting import until
@@ -30,9 +31,17 @@ PLAN = plan_text((0, "Find it.", "[]"))
 
 
 @pytest.fixture
-def bench(url: str) -> Iterator[Workbench]:
+def people() -> dict[int, str]:
+    """Who uses the workbench, by thread."""
+    return {}
+
+
+@pytest.fixture
+def bench(url: str, people: dict[int, str]) -> Iterator[Workbench]:
     pool = Pool(workers=(SimulatedWorker(name="alpha", answer="7"), SimulatedWorker(name="beta")))
-    bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=ScriptedConductor([PLAN]))
+    runtime = Runtime(workers=pool, conductor=ScriptedConductor([PLAN]))
+    store = SessionStore.open(url)
+    bench = Workbench(store, lambda: runtime, person=lambda: people.get(get_ident()))
     yield bench
     bench.close()
 
@@ -98,8 +107,8 @@ DOORS = [
 
 
 @pytest.mark.parametrize("begin", DOORS)
-def test_a_request_is_for_the_person_who_is_named(
-    bench: Workbench, monkeypatch: pytest.MonkeyPatch, begin: Callable[[Workbench, str], None]
+def test_a_request_is_for_the_person_in_whose_thread_it_is_begun(
+    bench: Workbench, people: dict[int, str], begin: Callable[[Workbench, str], None]
 ) -> None:
     session = bench.ask("Which?").id
     bench.editing.edit(session, FIRST, note="Written")
@@ -107,7 +116,7 @@ def test_a_request_is_for_the_person_who_is_named(
     bench.activities.wait(session)
     before = {use.names: use.total.calls for use in bench.store.ledger.used("person")}
     assert before == {(None,): 1}
-    monkeypatch.setenv(AUTHOR, "Ada")
+    people[get_ident()] = "Ada"
     begin(bench, session)
     bench.activities.wait(session)
     after = {use.names: use.total.calls for use in bench.store.ledger.used("person")}
@@ -115,9 +124,19 @@ def test_a_request_is_for_the_person_who_is_named(
     assert after == before
 
 
-def test_an_evaluation_is_for_the_token_that_asks_for_it(
-    bench: Workbench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(AUTHOR, "Ada")
+def test_what_a_person_makes_has_their_name(bench: Workbench, people: dict[int, str]) -> None:
+    session = bench.ask("Which?").id
+    first = bench.editing.edit(session, FIRST, note="Written")
+    assert first.author is None
+    people[get_ident()] = "Ada"
+    edited = bench.editing.edit(session, OTHER, note="Edited", head=first)
+    branch = bench.editing.keep_branch(session, OTHER.with_gate(0, True), note="Mine", edited=first)
+    change = bench.changing.ask(session, "use another worker")
+    names = [each.author for each in (edited, branch, change.record)]
+    assert names == ["Ada", "Ada", "Ada"]
+
+
+def test_an_evaluation_is_for_the_token_that_asks_for_it(bench: Workbench, people: dict[int, str]) -> None:
+    people[get_ident()] = "Ada"
     _evaluation(bench, Asker(token="t"))
     assert {use.names for use in bench.store.ledger.used("token", "person")} == {("t", None)}
