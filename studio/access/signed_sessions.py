@@ -22,12 +22,12 @@ class SignedSessions:
     def __init__(self, make_key: Callable[[], bytes], *, seconds: int, clock: Callable[[], float]) -> None:
         self.seconds = seconds
         self._make_key = make_key
-        self._clock = clock
+        self.clock = clock
         self._closed: dict[str, int] = {}
 
     def open_session(self, text: str = "") -> str:
         """A new session, which names `text`, such as a person."""
-        head = f"{int(self._clock()) + self.seconds}.{secrets.token_urlsafe(16)}"
+        head = f"{int(self.clock()) + self.seconds}.{secrets.token_urlsafe(16)}"
         if text:
             # Hexadecimal: a cookie has "=" only in quotes.
             head += f".{text.encode().hex()}"
@@ -39,7 +39,7 @@ class SignedSessions:
         if not hmac.compare_digest(self._signature(head).encode(), signature.encode(errors="replace")):
             return None
         end, _, *text = head.split(".")
-        if int(end) <= self._clock() or head in self._closed:
+        if int(end) <= self.clock() or head in self._closed:
             return None
         return bytes.fromhex("".join(text)).decode()
 
@@ -49,7 +49,7 @@ class SignedSessions:
 
     def close_session(self, session: str) -> None:
         """End one session that is admitted, in this process only."""
-        now = self._clock()
+        now = self.clock()
         self._closed = {head: end for head, end in self._closed.items() if end > now}
         head = session.rpartition(".")[0]
         self._closed[head] = int(head.partition(".")[0])

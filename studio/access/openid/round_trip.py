@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import time
-from collections.abc import Callable
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -34,15 +32,15 @@ _LONGEST_TARGET = 1_500
 class RoundTrip:
     """Logs browsers in at the provider of `people`; `base` is the path that the app is below, "" for none.
 
-    Used in one event loop; `clock` is in Unix seconds.
+    Used in one event loop.
     """
 
-    def __init__(self, people: People, *, base: str = "", clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, people: People, *, base: str = "") -> None:
         self._people = people
-        self._callback = f"{base}{CALLBACK}"
+        self._base = base
         self._provider = Provider(people)
         self._attempts = SignedSessions(
-            lambda: people.derived("logins under way"), seconds=ATTEMPT_SECONDS, clock=clock
+            lambda: people.derived("logins under way"), seconds=ATTEMPT_SECONDS, clock=people.clock
         )
 
     async def begin(self, request: Request) -> Response:
@@ -71,7 +69,7 @@ class RoundTrip:
 
     def page(self, request: Request, *, wrong: str = "", to: str = "") -> Response:
         """The page with the link to the provider, from which the browser returns to the address `to`."""
-        begin = f".{LOGIN}?to={quote(to, safe='')}" if to else f".{LOGIN}"
+        begin = f"{self._base}{LOGIN}?to={quote(to, safe='')}"
         return login_page(request, wrong=wrong, provider=self._people.provider, begin=begin)
 
     async def _admitted(self, request: Request, held: str) -> Response:
@@ -94,9 +92,9 @@ class RoundTrip:
         return answer
 
     def _attempt(self, request: Request, held: str) -> LoginAttempt:
-        app = setting("CONDUCTOR_APP_URL") or f"{request.url.scheme}://{request.url.netloc}"
+        app = setting("CONDUCTOR_APP_URL") or f"{request.url.scheme}://{request.url.netloc}{self._base}"
         secret = hmac.digest(self._people.derived("a login"), held.encode(errors="replace"), hashlib.sha256)
-        return LoginAttempt(secret, f"{app.rstrip('/')}{self._callback}")
+        return LoginAttempt(secret, f"{app.rstrip('/')}{CALLBACK}")
 
 
 def _redirect(address: str) -> Response:
