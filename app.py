@@ -50,6 +50,7 @@ from pages.components.tab.account import log_out
 from pages.components.tab.state import TabState
 from studio.access.exposure import PATH, reaches_beyond
 from studio.access.login import Login
+from studio.access.openid.people import ISSUER
 from studio.access.origin_check import OwnOrigin
 from studio.access.password import SETTING
 from studio.api.serving.server import allow_many_connections
@@ -111,7 +112,7 @@ def main() -> None:
 def middleware() -> list[Middleware]:
     """What stands before everything that the server answers. Raises `ConductorError` for wrong settings."""
     access = services.access()
-    if access.password is None:
+    if access.logins is None:
         # A second check behind `OwnOrigin`.
         allow_hosts(access.hosts)
     below = st.get_option("server.baseUrlPath")
@@ -121,9 +122,7 @@ def middleware() -> list[Middleware]:
         )
     return [
         Middleware(OwnOrigin, hosts=access.hosts),
-        Middleware(
-            Login, password=access.password, links=services.view_links(), hosts=access.hosts, below=below
-        ),
+        Middleware(Login, logins=access.logins, links=services.view_links(), hosts=access.hosts, below=below),
         Middleware(DisconnectGuard),
     ]
 
@@ -168,9 +167,11 @@ def warn() -> None:
         services.machine_token().create()
     except ConductorError as error:
         log.warning("%s", error)
-    if services.access().password is None and reaches_beyond(st.get_option("server.address")):
+    if services.access().logins is None and reaches_beyond(st.get_option("server.address")):
         log.warning(
-            "The app has no password, so it answers only this machine. Set %s to let others in.", SETTING
+            "The app has no password, so it answers only this machine. Set %s or %s to let others in.",
+            SETTING,
+            ISSUER,
         )
 
 

@@ -32,7 +32,6 @@ from pages.components.widgets.controls import action
 from storage.records import EvaluationRecord
 from studio.evaluation.on_data import session_of_trial
 from studio.evaluation.results import scored_cells, table_of_evaluation
-from studio.sessions.notes import author
 
 # Between two looks at an evaluation that is under way, and at one that another tab may go on with.
 _LIVE_SECONDS, _IDLE_SECONDS = 1.5, 5.0
@@ -160,7 +159,7 @@ def _trial(shared: Services, record: EvaluationRecord, *, done: bool) -> None:
 
     def take(workflow: Workflow, note: str) -> None:
         if session is not None:
-            shared.workbench.editing.edit(session, workflow, note=note, author=author())
+            shared.workbench.editing.edit(session, workflow, note=note)
             st.session_state[_TARGET] = session
 
     trials_region(store, record, take=None if session is None else take, key="trial", done=done)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -24,6 +24,7 @@ from conductor.workers.keys.secret import secrets_path
 from conductor.workers.pool.pool import configured_path, configured_pool
 from conductor.workers.pool.toml_file import named_files
 from storage.store import SessionStore, default_url
+from studio.sessions.notes import author
 from studio.telemetry.logs import LOG, RunLog, log_as_json
 from studio.telemetry.observer import Observer
 from studio.workbench import Workbench
@@ -46,8 +47,11 @@ def open_workbench(*, pool: Path | None = None, database: str | None = None) -> 
     return Workbench(SessionStore.open(database or default_url()), lambda: runtime)
 
 
-def served_workbench(configured: ConfiguredRuntime, metrics: Metrics) -> Workbench:
-    """The workbench of a server: its work is counted in `metrics` and, as configured, logged and traced.
+def served_workbench(
+    configured: ConfiguredRuntime, metrics: Metrics, *, person: Callable[[], str | None] = author
+) -> Workbench:
+    """The workbench of a server, used by `person`: its work is counted in `metrics` and, as configured,
+    logged and traced.
 
     Raises `StorageError`. Where traces are wanted and their extra is not installed, there are none and the
     log warns of it: the variable is a general one, which is often set for every program of a machine.
@@ -61,7 +65,7 @@ def served_workbench(configured: ConfiguredRuntime, metrics: Metrics) -> Workben
     store = SessionStore.open(default_url())
     store.ledger.watchers.append(metrics.count_apart)
     metrics.show_queues(writes=lambda: store.waiting_writes, calls=waiting_calls)
-    return Workbench(store, configured, observers=observers)
+    return Workbench(store, configured, observers=observers, person=person)
 
 
 def _traces(configured: Runtimes) -> Sequence[Observer]:

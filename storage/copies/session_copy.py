@@ -126,7 +126,9 @@ def _forms() -> Mapping[Kind, tuple[type[Any], Select[Any]]]:
     }
     edited = REVISIONS.c.id == CORRECTIONS.c.revision
     corrections = _columns(CORRECTIONS, CorrectionEntry).join(REVISIONS, edited)
-    ratings = select(RATINGS).join(RUNS, RUNS.c.id == RATINGS.c.run).where(RUNS.c.session == _SESSION)
+    # Who rated stays in the store.
+    rated = (RATINGS.c[name] for name in RatingEntry.model_fields)
+    ratings = select(*rated).join(RUNS, RUNS.c.id == RATINGS.c.run).where(RUNS.c.session == _SESSION)
     notes = _columns(NOTES, NoteEntry).where(NOTES.c.deleted_at.is_(None))
     changes = _columns(CHANGE_REQUESTS, ChangeEntry)
     return {

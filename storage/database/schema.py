@@ -236,7 +236,7 @@ EXPERIMENTS = _table(
 # `planned` holds the Conductor's workflow; `revision` descends from it by people's edits.
 CORRECTIONS = _table("corrections", key="revision", required="session plan planned created_at")
 
-RATINGS = _table("ratings", key="run", required="thumbs rated_at")
+RATINGS = _table("ratings", key="run", required="thumbs rated_at", optional="author")
 
 # On words of a text of a run or a revision; `start` is a place in that text, see `Note`.
 NOTES = _table(

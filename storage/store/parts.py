@@ -161,6 +161,7 @@ class Corrections(Part):
 
     rate = dated(corrections.rate)
     rating = cached(corrections.rating)
+    rater = cached(corrections.rater)
 
     def read(self, *, every: bool = False) -> Generator[Correction]:
         """People's changes of Conductors' plans, oldest first, in all sessions that are not deleted.

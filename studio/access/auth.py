@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import quote, unquote
 
 from conductor.runs.request import Asker
 from conductor.typed_command import command_name
@@ -30,6 +31,8 @@ from studio.sessions.notes import author
 
 OWN_KEY = secrets.token_urlsafe(32)
 """The key with which the process calls its own API; it is as old as the process and written nowhere."""
+
+_OWN_MARK = "~"
 
 _NO_SUCH_DIGEST = "0" * 64
 
@@ -55,11 +58,14 @@ class Principal:
     keeps_unstored: bool = False
     small_requests: str | None = None
     tools: tuple[str, ...] | None = None
+    person: str | None = None
 
     @property
     def asker(self) -> Asker:
-        """Who asks, for the ledger; a program on this machine asks for the person that `AUTHOR` names."""
-        return Asker(person=author()) if self.token is None else Asker(token=self.token)
+        """Who asks, for the ledger; a program on this machine asks for the person that `AUTHOR` names,
+        the app for the one who uses it.
+        """
+        return Asker(person=self.person or author()) if self.token is None else Asker(token=self.token)
 
     def may_use(self, card: WorkerCard) -> bool:
         """Whether they may use that worker. A nested Conductor calls any worker of the pool, so it is only
@@ -116,7 +122,7 @@ class TokenAuthenticator:
         """
         token = await self.identify(bearer, client)
         if token is None:
-            return Principal(keeps_unstored=self._keeps_unstored)
+            return Principal(keeps_unstored=self._keeps_unstored, person=_own_person(bearer))
         return await asyncio.to_thread(self._admitted, token)
 
     async def identify(self, bearer: str | None, client: str | None) -> Token | None:
@@ -181,8 +187,10 @@ class TokenAuthenticator:
         )
 
     def _is_machines(self, bearer: str) -> bool:
-        keys = (OWN_KEY, self._machine())
-        return any(hmac.compare_digest(bearer.encode(), key.encode()) for key in keys if key is not None)
+        machine = self._machine()
+        return _is_own(bearer) or (
+            machine is not None and hmac.compare_digest(bearer.encode(), machine.encode())
+        )
 
     def _token_of(self, id: str, secret: str) -> Token | None:
         """The token of that id and secret. Raises `ApiError` for a revoked one."""
@@ -219,6 +227,21 @@ class TokenAuthenticator:
             code="insufficient_quota",
             headers=headers,
         )
+
+
+def own_key(person: str | None) -> str:
+    """The key with which the app calls its own API for this person."""
+    return OWN_KEY if person is None else f"{OWN_KEY}{_OWN_MARK}{quote(person)}"
+
+
+def _is_own(bearer: str) -> bool:
+    return hmac.compare_digest(bearer.partition(_OWN_MARK)[0].encode(), OWN_KEY.encode())
+
+
+def _own_person(bearer: str | None) -> str | None:
+    if bearer is None or not _is_own(bearer):
+        return None
+    return unquote(bearer.partition(_OWN_MARK)[2]) or None
 
 
 def _refused(message: str, *, code: str | None) -> ApiError:

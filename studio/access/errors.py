@@ -1,4 +1,4 @@
-"""An error that the API answers with, in OpenAI's shape.
+"""Why a person cannot log in, and an error that the API answers with, in OpenAI's shape.
 
 Knows statuses and the error object; knows nothing of requests, runs or transports.
 """
@@ -11,6 +11,10 @@ from typing import Any
 from conductor.errors import ConductorError
 
 _TYPES = {401: "authentication_error", 403: "permission_error"}
+
+
+class LoginError(ConductorError):
+    """A person cannot log in."""
 
 
 class ApiError(ConductorError):

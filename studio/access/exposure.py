@@ -1,4 +1,4 @@
-"""How far a server is open: its host names, the app's password, and whether its API requires a token.
+"""How far a server is open: its host names, who logs in to the app, and whether its API requires a token.
 
 Read once from the environment when a server starts. Knows settings; knows no request.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from conductor.errors import ServeError
 from conductor.own_settings import setting
 from conductor.workers.keys.secret import own_secret
+from studio.access.openid.people import ISSUER, People, configured_people
 from studio.access.origin_check import HOSTS, configured_hosts, is_loopback
 from studio.access.password import SETTING, Password
 
@@ -40,22 +41,23 @@ EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - a URL has another host in its 
 
 @dataclass(frozen=True)
 class Access:
-    """`hosts` are the names of the server beside localhost and addresses; `password` is the app's, None if
-    it has none. With `api_open`, programs on this machine need no token.
+    """`hosts` are the names of the server beside localhost and addresses; `logins` are by the app's password
+    or those of people whom a provider names, None if it has neither. With `api_open`, programs on this
+    machine need no token.
     """
 
     hosts: frozenset[str] = frozenset()
-    password: Password | None = None
+    logins: Password | People | None = None
     api_open: bool = False
 
     @property
     def editing_refusal(self) -> str | None:
         """Why the pool and the tokens cannot be changed in the app, or None.
 
-        Without a password the server answers only this machine. But a server with other names is reached
+        Without a login the server answers only this machine. But a server with other names is reached
         through a proxy, and requests through a proxy on this machine seem to come from this machine.
         """
-        if self.password is not None or not self.hosts:
+        if self.logins is not None or not self.hosts:
             return None
         names = ", ".join(sorted(self.hosts))
         return (
@@ -67,20 +69,26 @@ class Access:
 def configured_access(*listening: str | None) -> Access:
     """The settings of the environment, for a server that listens at these addresses.
 
-    Raises `ServeError` for a password that is too short and for an open API that could be reached from
-    elsewhere, `PoolError` where the secrets file cannot be read or sets the password.
+    Raises `ServeError` for a password that is too short or stands beside a provider, for wrong settings of a
+    provider, and for an open API that could be reached from elsewhere, `PoolError` where the secrets file
+    cannot be read or sets a secret of these.
     """
-    text = own_secret(SETTING)
+    text, people = own_secret(SETTING), configured_people()
+    if text is not None and people is not None:
+        raise ServeError(
+            f"The app has one password for all or people with names, not both: unset {SETTING}, or {ISSUER} "
+            "and the other settings of the provider."
+        )
     access = Access(
         hosts=configured_hosts(*listening),
-        password=None if text is None else Password(text),
+        logins=people if text is None else Password(text),
         api_open=setting(OPEN) == "1",
     )
-    reached = access.hosts or access.password is not None or any(map(reaches_beyond, listening))
+    reached = access.hosts or access.logins is not None or any(map(reaches_beyond, listening))
     if access.api_open and reached:
         raise ServeError(
-            f"The API cannot be open where other machines may reach the server; leave --host, {HOSTS} and "
-            f"{SETTING} out, or leave --api-open and {OPEN} out."
+            f"The API cannot be open where other machines may reach the server; leave --host, {HOSTS}, "
+            f"{ISSUER} and {SETTING} out, or leave --api-open and {OPEN} out."
         )
     return access
 

@@ -1,8 +1,8 @@
-"""Who may use the app: browsers that gave its password; without one, browsers and programs here. Those
-who have a view-only link may look at one session.
+"""Who may use the app: browsers that gave its password or whose person a provider named; without either,
+browsers and programs here. People with a view-only link may look at one session.
 
 Stands before the app's pages, its websocket and its files, behind the policy of names and origins. The API
-under /v1 has its own authentication. Knows the password and addresses; knows no Streamlit.
+under /v1 has its own authentication. Knows logins and addresses; knows no Streamlit.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from ipaddress import IPv6Address, ip_network
-from pathlib import Path
 from urllib.parse import parse_qs, quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette._utils import get_route_path  # the path that Starlette's own routes match
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from studio.access.errors import ApiError
 from studio.access.exposure import HEALTH, LIVE, METRICS, PATH, READY
+from studio.access.login_page import address_of, is_encrypted, login_page, port_of, session_cookie
+from studio.access.openid.people import People
+from studio.access.openid.round_trip import CALLBACK, LOGIN, RoundTrip
 from studio.access.origin_check import address_in, host_in, is_loopback, refuse
 from studio.access.password import SESSION_SECONDS, SETTING, Password
 from studio.access.rate_limits import Attempts
+from studio.access.signed_sessions import SignedSessions
 from studio.access.view_links import PARAMETER, ViewLinks
 
 LOGOUT = "/logout"
@@ -37,57 +39,55 @@ VIEWED = "x-conductor-viewed"
 here and nowhere else: what a visitor sends under this name is dropped.
 """
 
+PERSON = "x-conductor-person"
+"""The header that shows the app who is logged in, percent-encoded; it is as much the app's own."""
+
 ATTEMPTS = 10
 """How often a minute an address may try a password."""
 
 ALL_ATTEMPTS = 60
-"""How often a minute all addresses together may."""
+"""How often a minute all addresses together may, and how often an address may come back from a provider."""
 
 _NO_LINK = "This view-only link is not valid any more. Ask for another one, or log in."
 
 _MAX_BODY = 10_000
 _BODY_SECONDS = 10.0
 _FORM = "application/x-www-form-urlencoded"
-_PAGE = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
-).get_template("login.html")
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-}
 
 
 class Login:
-    """Middleware of the app. `links` admit to one session each; `hosts` are the server's names beside
-    localhost and addresses; `below` is the path that the app is below, "" where it is below none.
+    """Middleware of the app. `logins` admit to all of it, `links` to one session each; `hosts` are the
+    server's names beside localhost and addresses; `below` is the path that the app is below, "" where it is
+    below none.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         *,
-        password: Password | None,
+        logins: Password | People | None,
         links: ViewLinks | None = None,
         hosts: Collection[str] = (),
         below: str = "",
     ) -> None:
         base = f"/{below.strip('/')}" if below.strip("/") else ""
         self._app = app
-        self._password = password
+        self._logins = logins
         self._links = links
         self._hosts = hosts
         self._health = f"{base}{HEALTH}"
         self._logout = f"{base}{LOGOUT}"
+        self._round_trip = RoundTrip(logins, base=base) if isinstance(logins, People) else None
+        self._login, self._callback = f"{base}{LOGIN}", f"{base}{CALLBACK}"
         self._attempts = Attempts(time.monotonic)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket") or self._is_for_everybody(get_route_path(scope)):
             await self._app(scope, receive, send)
-        elif self._password is not None:
-            await self._answer_with_password(self._password, scope, receive, send)
+        elif self._logins is not None:
+            await self._answer_with_login(self._logins, scope, receive, send)
         elif self._is_local(scope):
-            await self._app(_view_scope(scope, ()), receive, send)
+            await self._app(_seen_scope(scope), receive, send)
         else:
             await refuse(_only_local(), scope, receive, send)
 
@@ -103,33 +103,50 @@ class Login:
             name == "localhost" or name in self._hosts or is_loopback(name)
         )
 
-    # -- with a password -----------------------------------------------------------------------------
+    # -- with a login --------------------------------------------------------------------------------
 
-    async def _answer_with_password(
-        self, password: Password, scope: Scope, receive: Receive, send: Send
+    async def _answer_with_login(
+        self, logins: Password | People, scope: Scope, receive: Receive, send: Send
     ) -> None:
         connection = HTTPConnection(scope)
-        session = connection.cookies.get(_cookie(connection), "")
-        admitted = password.admits(session)
-        if scope["type"] == "websocket" and admitted:
-            own = _while_admitted(partial(_admits_session, password.admits, session), receive, send)
-            await self._app(_view_scope(scope, ()), *own)
-        elif scope["type"] == "http" and get_route_path(scope) == self._logout:
-            await self._answer_logout(password, session if admitted else None, connection)(
-                scope, receive, send
-            )
-        elif scope["type"] == "http" and _is_form(scope, connection):
-            answer = await self._answer_attempt(password, Request(scope, receive))
-            await answer(scope, receive, send)
-        elif admitted:
-            await self._app(_view_scope(scope, ()), receive, send)
+        session = connection.cookies.get(session_cookie(connection), "")
+        person = logins.read_session(session)
+        if scope["type"] == "websocket" and person is not None:
+            own = _while_admitted(partial(_admits_session, logins.admits, session), receive, send)
+            await self._app(_seen_scope(scope, person=person), *own)
+        elif scope["type"] == "http" and (
+            answer := self._login_answer(logins, session, Request(scope, receive))
+        ):
+            await (await answer)(scope, receive, send)
+        elif person is not None:
+            await self._app(_seen_scope(scope, person=person), receive, send)
         elif await self._answer_by_link(scope, receive, send):
             pass
         elif scope["type"] == "http" and _is_page(connection):
-            wrong = _NO_LINK if PARAMETER in connection.query_params else ""
-            await _page(connection, wrong=wrong)(scope, receive, send)
+            await self._page(Request(scope))(scope, receive, send)
         else:
             await refuse(_no_session(), scope, receive, send)
+
+    def _login_answer(
+        self, logins: Password | People, session: str, request: Request
+    ) -> Awaitable[Response] | None:
+        """The answer to a request that logs in or out; None for any other one."""
+        path = get_route_path(request.scope)
+        if path == self._logout:
+            return self._answer_logout(logins, session, request)
+        if isinstance(logins, Password):
+            return self._answer_attempt(logins, request) if _is_form(request) else None
+        if path == self._callback and request.method == "GET":
+            return self._answer_return(request)
+        if path == self._login and request.method == "GET" and self._round_trip is not None:
+            return self._round_trip.begin(request)
+        return None
+
+    def _page(self, request: Request) -> Response:
+        wrong = _NO_LINK if PARAMETER in request.query_params else ""
+        if self._round_trip is None:
+            return login_page(request, wrong=wrong)
+        return self._round_trip.page(request, wrong=wrong, to=address_of(request))
 
     # -- with a view-only link -----------------------------------------------------------------------
 
@@ -147,7 +164,7 @@ class Login:
         valid = await self._valid_links(named if page else _cookie_links(connection))
         if not valid:
             return False
-        viewing = _view_scope(scope, [session for session, _ in valid])
+        viewing = _seen_scope(scope, sessions=[session for session, _ in valid])
         if scope["type"] == "websocket":
             await self._app(viewing, *_while_admitted(partial(self._all_valid, valid), receive, send))
         else:
@@ -163,37 +180,40 @@ class Login:
         return await self._valid_links(links) == links
 
     async def _answer_attempt(self, password: Password, request: Request) -> Response:
-        wait = self._wait(request)
-        if wait:
-            return _page(request, wrong=f"Too many attempts. Try again in {wait} s.", status=429, wait=wait)
+        if wait := self._wait((_client(request), ATTEMPTS), ("all", ALL_ATTEMPTS)):
+            return login_page(request, wrong=_too_often(wait), status=429, wait=wait)
         if not password.is_right(await _typed_password(request)):
-            return _page(request, wrong="Wrong password.")
+            return login_page(request, wrong="Wrong password.")
         answer = Response(
-            status_code=303, headers={"Location": _address(request), "Cache-Control": "no-store"}
+            status_code=303, headers={"Location": address_of(request), "Cache-Control": "no-store"}
         )
         answer.set_cookie(
-            _cookie(request),
+            session_cookie(request),
             password.open_session(),
-            max_age=SESSION_SECONDS,
+            max_age=password.seconds,
             httponly=True,
             samesite="strict",
-            secure=_is_encrypted(request),
+            secure=is_encrypted(request),
         )
         return answer
 
-    def _wait(self, request: Request) -> int:
-        """Seconds until this address may try again; 0: now."""
-        address = "-" if request.client is None else _network(request.client.host)
-        limits = ((address, ATTEMPTS), ("all", ALL_ATTEMPTS))
+    async def _answer_return(self, request: Request) -> Response:
+        assert self._round_trip is not None, "people log in"
+        if wait := self._wait((_client(request), ALL_ATTEMPTS)):
+            return self._round_trip.page(request, wrong=_too_often(wait))
+        return await self._round_trip.end(request)
+
+    def _wait(self, *limits: tuple[str, int]) -> int:
+        """Seconds until all of these, with a limit a minute each, may try again; 0: now."""
         waits = (self._attempts.wait(client, limit) for client, limit in limits)
         return next((math.ceil(wait) for wait in waits if wait), 0)
 
     @staticmethod
-    def _answer_logout(password: Password, session: str | None, connection: HTTPConnection) -> Response:
+    async def _answer_logout(logins: SignedSessions, session: str, request: Request) -> Response:
         answer = Response(status_code=303, headers={"Location": "./", "Cache-Control": "no-store"})
-        if session is not None:
-            password.close_session(session)
-            answer.delete_cookie(_cookie(connection), httponly=True, samesite="strict")
+        if logins.admits(session):
+            logins.close_session(session)
+            answer.delete_cookie(session_cookie(request), httponly=True, samesite="strict")
         return answer
 
 
@@ -223,12 +243,13 @@ def _while_admitted(
     return received, sent
 
 
-def _view_scope(scope: Scope, sessions: Collection[str]) -> Scope:
-    """The scope that shows the app which sessions alone may be looked at, or none if all may be used."""
-    name = VIEWED.encode()
-    others = [(key, value) for key, value in scope["headers"] if key != name]
-    viewed = [(name, ",".join(sessions).encode())] if sessions else []
-    return {**scope, "headers": [*others, *viewed]}
+def _seen_scope(scope: Scope, *, sessions: Collection[str] = (), person: str = "") -> Scope:
+    """The scope that shows the app which sessions alone may be looked at, or none if all may be used, and
+    who is logged in.
+    """
+    own = {VIEWED.encode(): ",".join(sessions), PERSON.encode(): quote(person)}
+    others = [(key, value) for key, value in scope["headers"] if key not in own]
+    return {**scope, "headers": [*others, *((key, value.encode()) for key, value in own.items() if value)]}
 
 
 def _cookie_links(connection: HTTPConnection) -> list[tuple[str, str]]:
@@ -252,7 +273,7 @@ def _cookie_sender(links: list[tuple[str, str]], connection: HTTPConnection, sen
             httponly=True,
             # Where a page of another site links here, a strict one would be missing at the next reload.
             samesite="lax",
-            secure=_is_encrypted(connection),
+            secure=is_encrypted(connection),
         )
     cookies = response.headers.getlist("set-cookie")
 
@@ -284,47 +305,24 @@ async def _typed_password(request: Request) -> str:
     return parse_qs(body.decode(errors="replace")).get("password", [""])[0].strip()
 
 
-def _page(connection: HTTPConnection, *, wrong: str = "", status: int = 401, wait: int = 0) -> Response:
-    # The browser sends no strict cookie where a link of another site leads here.
-    linked = connection.headers.get("sec-fetch-site") in ("cross-site", "same-site")
-    text = _PAGE.render(wrong=wrong, again=_address(connection) if linked else "")
-    return HTMLResponse(text, status, headers=_HEADERS | ({"Retry-After": str(wait)} if wait else {}))
-
-
-def _address(connection: HTTPConnection) -> str:
-    """The requested address, relative to there; it leads to no other server whatever the path is."""
-    query = connection.scope["query_string"].decode("latin-1")
-    return f"./{quote(connection.scope['path'].rpartition('/')[2])}{f'?{query}' if query else ''}"
-
-
-def _is_form(scope: Scope, connection: HTTPConnection) -> bool:
-    return scope["method"] == "POST" and connection.headers.get("content-type", "").startswith(_FORM)
-
-
-def _cookie(connection: HTTPConnection) -> str:
-    """The cookie's name; servers on other ports of a machine are sent its cookies, too."""
-    return f"conductor-session{_port(connection)}"
+def _is_form(request: Request) -> bool:
+    return request.method == "POST" and request.headers.get("content-type", "").startswith(_FORM)
 
 
 def _view_cookie(connection: HTTPConnection, session: str) -> str:
     """The name of the cookie of a session's link."""
-    return f"conductor-view{_port(connection)}-{session}"
+    return f"conductor-view{port_of(connection)}-{session}"
 
 
-def _port(connection: HTTPConnection) -> str:
-    port = connection.headers.get("host", "").rpartition(":")[2]
-    return f"-{port}" if port.isdecimal() else ""
-
-
-def _is_encrypted(connection: HTTPConnection) -> bool:
-    """Whether the browser uses https; a proxy may have ended that."""
-    return connection.url.scheme == "https" or connection.headers.get("origin", "").startswith("https://")
-
-
-def _network(client: str) -> str:
+def _client(request: Request) -> str:
     """What one person has of an address: an IPv4 address, or the half of an IPv6 one."""
+    client = "-" if request.client is None else request.client.host
     address = address_in(client)
     return str(ip_network((address, 64), strict=False)) if isinstance(address, IPv6Address) else client
+
+
+def _too_often(wait: int) -> str:
+    return f"Too many attempts. Try again in {wait} s."
 
 
 def _only_local() -> ApiError:

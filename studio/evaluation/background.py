@@ -79,7 +79,7 @@ class BackgroundEvaluations:
                 raise DataError("This evaluation is under way already; wait for its end, or stop it first.")
             self._bench.store.evaluations.set_end(evaluation, ended_at=None)
             live = self._live[evaluation] = _Live()
-            live.work = self._line.submit(self._run, evaluation, live, budget, by)
+            live.work = self._line.submit(self._run, evaluation, live, budget, by or self._bench.asker)
 
     def stop(self, evaluation: str) -> None:
         """Stop it, or take it out of the line; what was answered is kept. Nothing for one that has ended."""
@@ -120,7 +120,7 @@ class BackgroundEvaluations:
         runs = [self._bench.store.runs.latest(each.answered_in) for each in cells if each.open]
         return any(run is not None and run.status == "running" for run in runs)
 
-    def _run(self, evaluation: str, live: _Live, budget: Budget | None, by: Asker | None) -> None:
+    def _run(self, evaluation: str, live: _Live, budget: Budget | None, by: Asker) -> None:
         def listen(progress: Progress) -> None:
             live.progress = progress
 

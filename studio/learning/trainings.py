@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -26,6 +26,7 @@ from conductor.planner.corrections import Row
 from studio.evaluation.planner_learning.learning_folder import check_name
 from studio.learning.planner_run import SETTINGS, PlannerSettings, write_questions
 from studio.learning.training_run import TRAINED
+from studio.sessions.notes import AUTHOR, author
 
 LOG, CORRECTIONS = "training.log", "corrections.jsonl"
 
@@ -45,11 +46,12 @@ def trainer() -> Path | None:
 
 
 class Trainings:
-    """Trainings in the folders below `folder`."""
+    """Trainings in the folders below `folder`; `person` returns who begins one in the calling thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, person: Callable[[], str | None] = author) -> None:
         # As a whole, since children are known by their folders.
         self.folder = folder.absolute()
+        self._person = person
         self._lock = Lock()
         self._children: dict[Path, subprocess.Popen[bytes]] = {}
         self._stopped: set[Path] = set()
@@ -162,7 +164,7 @@ class Trainings:
     def _start_planner(self, path: Path, settings: PlannerSettings) -> None:
         (path / SETTINGS).write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
         # Without torch, and with the keys of the pool's workers.
-        environment = {**whole_environment(), "PYTHONPATH": str(_ROOT)}
+        environment = {**whole_environment(), "PYTHONPATH": str(_ROOT), AUTHOR: self._person() or ""}
         self._begin(path, [sys.executable, "-m", "conductor", "learn", *settings.command(path)], environment)
 
     def _start(self, path: Path, command: Sequence[str]) -> None:

@@ -126,7 +126,6 @@ class SessionRunner:
         change: ChangeRequest,
         *,
         revision: str,
-        author: str | None,
         after: RunState | None = None,
     ) -> LiveAlternatives:
         """Ask the Conductor once for a changed plan, beside the session's own; returns at once.
@@ -138,7 +137,9 @@ class SessionRunner:
         with self.activities.claim(session):
             limits = admitted(self.store, request.by)
             live = LiveAlternatives(new_id(), (LiveState(),), is_change=True)
-            self.store.changes.add(session, live.batch, revision=revision, wish=change.wish, author=author)
+            self.store.changes.add(
+                session, live.batch, revision=revision, wish=change.wish, author=request.by.person
+            )
             self._begin_apart(session, request, planning, live, limits, after=after)
         return live
 

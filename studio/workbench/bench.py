@@ -5,7 +5,7 @@ Knows what a session is now; changes none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 
 from conductor.errors import WorkflowError
@@ -31,17 +31,24 @@ class Bench:
     """One store and the activities of its sessions.
 
     Has its own background loop. The pool and the Conductor that `runtimes` returns may change; work under way
-    continues with the earlier ones. `observers` look on while sessions plan and run.
+    continues with the earlier ones. `observers` look on while sessions plan and run. `person` returns who
+    uses it in the calling thread.
     """
 
     def __init__(
-        self, store: SessionStore, runtimes: Runtimes, *, observers: Sequence[Observer] = ()
+        self,
+        store: SessionStore,
+        runtimes: Runtimes,
+        *,
+        observers: Sequence[Observer] = (),
+        person: Callable[[], str | None] = author,
     ) -> None:
         self.store = store
         self.background = Background(store.runs)
         self.activities = Activities(self.background)
         store.processes.watch_stops(self.background.cancel, planning=self.activities.stop)
         self._observers = observers
+        self._person = person
         self._asker: Asker | None = None
         self.runner = SessionRunner(store, self.background, self.activities, runtimes, observers)
         self._folded: dict[str, RunState] = {}
@@ -60,8 +67,8 @@ class Bench:
 
     @property
     def asker(self) -> Asker:
-        """Who asks here: the person that `AUTHOR` names, unless the workbench is another asker's."""
-        return self._asker or Asker(person=author())
+        """Who asks here: the person who uses it in this thread, unless the workbench is one asker's."""
+        return self._asker or Asker(person=self._person())
 
     def close(self) -> None:
         """Stop what runs and close the store."""

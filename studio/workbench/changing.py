@@ -61,7 +61,7 @@ class Changing:
         self._bench = bench
         self._store = bench.store
 
-    def begin(self, session: str, wish: str, *, author: str | None = None) -> LiveAlternatives:
+    def begin(self, session: str, wish: str) -> LiveAlternatives:
         """Send the question, the current workflow and the wish to the Conductor; returns at once.
 
         Raises `QueryError` for a wish that is empty or too long, `WorkflowError` without a workflow and while
@@ -81,13 +81,12 @@ class Changing:
             self._bench.request(session, settings),
             ChangeRequest(workflow=current.workflow, wish=wish),
             revision=current.id,
-            author=author,
             after=after,
         )
 
-    def ask(self, session: str, wish: str, *, author: str | None = None) -> Proposal:
+    def ask(self, session: str, wish: str) -> Proposal:
         """As `begin`, and wait for the answer."""
-        live = self.begin(session, wish, author=author)
+        live = self.begin(session, wish)
         self._bench.activities.wait(session)
         return self.find(live.batch)
 
@@ -103,9 +102,7 @@ class Changing:
             return None
         return self._proposal(last)
 
-    def take(
-        self, change: str, rows: Collection[int] | None = None, *, author: str | None = None
-    ) -> Revision:
+    def take(self, change: str, rows: Collection[int] | None = None) -> Revision:
         """Make the changed workflow the session's own: all of it, or the old one with these rows of the diff.
 
         Raises `PlanError` where there is nothing to take, `WorkflowError` for rows that make no workflow and
@@ -123,7 +120,7 @@ class Changing:
             workflow,
             origin="conductor" if whole else "human",
             note=f"Took {part}“{wish}”",
-            author=None if whole else author,
+            author=None if whole else self._bench.asker.person,
             plan=proposal.record.plan if whole else None,
             expected=proposal.base.id,
         )

@@ -48,11 +48,10 @@ class Editing:
         *,
         note: str,
         head: Revision | None = None,
-        author: str | None = None,
         restores: str | None = None,
     ) -> Revision:
-        """Store an edited workflow as the newest revision; `head` is the revision that was edited, `author`
-        who did it, `restores` the id of an earlier revision whose workflow this is again.
+        """Store an edited workflow as the newest revision; `head` is the revision that was edited,
+        `restores` the id of an earlier revision whose workflow this is again.
 
         Raises `WorkflowError` for an unknown worker, `EditConflict` when the head has changed. A worker that
         is no longer in the pool may stay, so that its steps can be fixed one after another.
@@ -65,7 +64,7 @@ class Editing:
             workflow,
             origin="human",
             note=note,
-            author=author,
+            author=self._bench.asker.person,
             restores=restores,
             expected=head.id if head is not None else None,
         )
@@ -78,7 +77,6 @@ class Editing:
         note: str,
         head: Revision,
         is_own: Callable[[str], bool],
-        author: str | None = None,
         restores: str | None = None,
     ) -> tuple[EditEnd, Revision]:
         """Store an edit of `head` as the newest revision, on top of what the same person changed since:
@@ -87,7 +85,7 @@ class Editing:
         Raises `WorkflowError` as `edit`.
         """
         try:
-            revision = self.edit(session, workflow, note=note, head=head, author=author, restores=restores)
+            revision = self.edit(session, workflow, note=note, head=head, restores=restores)
         except EditConflict:
             there = self._bench.store.revisions.head(session)
             if there is None or not is_own(there.id):
@@ -100,7 +98,7 @@ class Editing:
         if merged == there.workflow:
             return EditEnd.APPLIED, there
         try:
-            revision = self.edit(session, merged, note=note, head=there, author=author, restores=restores)
+            revision = self.edit(session, merged, note=note, head=there, restores=restores)
         except EditConflict:
             return EditEnd.CONFLICT, head
         return EditEnd.APPLIED, revision
@@ -112,7 +110,6 @@ class Editing:
         *,
         note: str,
         edited: Revision,
-        author: str | None = None,
         instead_of: str | None = None,
     ) -> Revision:
         """Store an edit of `edited`, which is no longer the head, as a revision under it.
@@ -125,7 +122,7 @@ class Editing:
             workflow,
             origin="human",
             note=note,
-            author=author,
+            author=self._bench.asker.person,
             parent=edited.id,
             expected=instead_of,
             moves_head=instead_of is not None,

@@ -144,11 +144,10 @@ class Planning:
         candidate: int | None = None,
         *,
         head: Revision | None = None,
-        author: str | None = None,
     ) -> Revision:
         """Make a plan that is invalid only for its number of steps the workflow, without a call.
 
-        It is marked as an edit of the person `author`; `candidate` (from 0) is one of the plan's text, None
+        It is marked as a person's edit; `candidate` (from 0) is one of the plan's text, None
         the one that counts; `head` is the revision it replaces. Raises `PlanError` for any other plan,
         `WorkflowError` for a worker that is no longer in the pool, `EditConflict` when the head has changed.
         """
@@ -165,7 +164,7 @@ class Planning:
             workflow,
             origin="human",
             note=f"Taken with {len(workflow)} steps, over the limit of {record.report.prompt.max_steps}",
-            author=author,
+            author=self._bench.asker.person,
             plan=plan,
             expected=head.id if head is not None else None,
         )

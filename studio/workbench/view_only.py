@@ -22,7 +22,7 @@ class ViewOnlyWorkbench(Workbench):
         self.runner = _only(of.runner, "runtime", "previous")
         self._observers = ()
         self._folded, self._folding = of._folded, of._folding
-        self._asker = of._asker
+        self._asker, self._person = of._asker, of._person
         self._add_parts()
         self.used_today = of.used_today
 

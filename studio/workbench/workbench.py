@@ -7,7 +7,7 @@ returns; a run's events are written behind it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 
 from conductor.errors import QueryError, WorkflowError
@@ -20,7 +20,7 @@ from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from storage.records import Session, SessionOrigin
 from storage.store import SessionStore
-from studio.sessions.notes import Notes
+from studio.sessions.notes import Notes, author
 from studio.sessions.person_limits import check_admits
 from studio.sessions.runner import SessionRunner
 from studio.telemetry.observer import Observer
@@ -41,9 +41,14 @@ class Workbench(Bench):
     """A store with what a person does in its sessions."""
 
     def __init__(
-        self, store: SessionStore, runtimes: Runtimes, *, observers: Sequence[Observer] = ()
+        self,
+        store: SessionStore,
+        runtimes: Runtimes,
+        *,
+        observers: Sequence[Observer] = (),
+        person: Callable[[], str | None] = author,
     ) -> None:
-        super().__init__(store, runtimes, observers=observers)
+        super().__init__(store, runtimes, observers=observers, person=person)
         self._add_parts()
 
     def _add_parts(self) -> None:

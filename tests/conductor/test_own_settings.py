@@ -48,7 +48,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (KEY_NAMES, "AWS_SECRET", lambda: name_fault("AWS_SECRET") is None),
         (OPEN, "1", lambda: configured_access().api_open),
         (NAMES, "evil.example", lambda: configured_access().hosts),
-        (SETTING, "correct horse battery", lambda: configured_access().password),
+        (SETTING, "correct horse battery", lambda: configured_access().logins),
         (ADDRESS, "https://a.example", configured_receiver),
         (SECRET, "whsec_" + "A" * 32, configured_receiver),
         ("CONDUCTOR_POOL", "other.toml", configured_path),

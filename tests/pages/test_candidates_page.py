@@ -22,6 +22,7 @@ from pages.components.tab.state import plain
 from storage import SessionStore
 from studio.workbench import Workbench
 from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
+from tests.support.runs.used_by import used_by
 from tests.support.runs.waiting import until, until_async
 
 pytestmark = pytest.mark.thorough
@@ -154,7 +155,7 @@ def test_a_question_can_be_planned_by_what_a_method_has_learnt(url, app, bench, 
 def test_a_plan_takes_the_place_of_what_was_changed_meanwhile_only_when_that_was_shown(app, bench):
     page, session = opened(bench, app, f"First:\n{ONE}\nBetter:\n{TWO}")
     theirs = bench.store.revisions.head(session).workflow.with_instruction(1, "Answer in one word.")
-    bench.editing.edit(session, theirs, note="Step 2: instruction", author="Grace")
+    used_by(bench, "Grace").editing.edit(session, theirs, note="Step 2: instruction")
     buttons(page, "Use")[0].click().run()
     assert bench.store.revisions.head(session).workflow == theirs
     message = "changed in the meantime (revision 2 by Grace: Step 2: instruction). You see it now"

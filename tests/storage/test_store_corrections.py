@@ -239,6 +239,9 @@ def test_thumbs_are_kept_changed_and_taken_back(store: SessionStore) -> None:
     for thumbs in ("up", "down", None):
         store.corrections.rate("n1", thumbs)
         assert store.corrections.rating("n1") == thumbs
+        assert store.corrections.rater("n1") is None
+    store.corrections.rate("n1", "up", author="Ada")
+    assert store.corrections.rater("n1") == "Ada"
     with pytest.raises(StorageError, match="no run 'nobody'"):
         store.corrections.rate("nobody", "up")
 

@@ -4,6 +4,7 @@ import { connected, mounted } from "./shared.js";
 
 const AWAY_AFTER = 1500;                                    // milliseconds until the page shows it
 const AWAY = "The server does not answer. Finished steps are stored; this page reconnects automatically.";
+const ENDED = "Your login has ended. Finished steps are stored; reload this page to log in.";
 
 const idle = () => new Promise((free) => (window.requestIdleCallback ?? setTimeout)(free));
 
@@ -50,7 +51,7 @@ class Connection {
   look() {
     if (!connected()) {
       this.lost = true;
-      this.timer ??= setTimeout(() => this.show(AWAY), AWAY_AFTER);
+      this.timer ??= setTimeout(() => this.explain(), AWAY_AFTER);
       closeDialog();
     } else if (this.lost) {
       this.lost = false;
@@ -61,6 +62,12 @@ class Connection {
       if (incomplete()) location.reload();
       else this.component.setTriggerValue("back", true);
     }
+  }
+
+  async explain() {
+    this.show(AWAY);
+    const answer = await fetch("./changes", { cache: "no-store" }).catch(() => null);
+    if (this.lost && answer?.status === 401) this.show(ENDED);
   }
 
   show(text) {

@@ -1,13 +1,15 @@
-"""Who uses this tab, and at which address: the link to log out, the API's URL, and what a visitor with
-a view-only link may look at.
+"""Who uses this tab, and at which address: their name and the link to log out, the API's URL, and what
+a visitor with a view-only link may look at.
 """
 
 from __future__ import annotations
 
+from html import escape
 from urllib.parse import urlsplit
 
 import streamlit as st
 
+from pages.components.tab.person import person
 from pages.components.tab.services import access
 from studio.access.login import VIEWED
 
@@ -23,10 +25,11 @@ def viewable() -> tuple[str, ...] | None:
 
 
 def log_out() -> None:
-    """Draw the link, where the app has a password."""
-    if access().password is not None:
+    """Draw who is logged in and the link, where the app has a login."""
+    if access().logins is not None:
+        named = person()
         with st.sidebar:
-            st.html(_LINK)
+            st.html(f"{escape(named)} · {_LINK}" if named else _LINK)
 
 
 def is_local() -> bool:

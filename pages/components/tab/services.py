@@ -17,6 +17,7 @@ from conductor.workers.embedded.downloads import Downloads
 from conductor.workers.health.probe import HealthProbe
 from conductor.workers.health.tool_health import ToolProbe
 from conductor.workers.tools.connections import connections
+from pages.components.tab.person import person
 from storage import data_folder, default_url
 from studio.access.exposure import Access, configured_access
 from studio.access.machine_token import MachineToken
@@ -60,7 +61,7 @@ def services() -> Services:
     with _lock:
         if not _opened:
             configured = ConfiguredRuntime()
-            bench = served_workbench(configured, metrics())
+            bench = served_workbench(configured, metrics(), person=person)
             tidying = threading.Thread(target=apply_daily, args=(bench.store,), name="retention", daemon=True)
             tidying.start()
             spawn = bench.background.spawn
@@ -68,7 +69,7 @@ def services() -> Services:
             evaluations = BackgroundEvaluations(bench)
             probes = HealthProbe(spawn, bench.store.ledger.add), ToolProbe(spawn, connections())
             tools = *probes, Finder(spawn), Downloads()
-            trainings = Trainings(data_folder(default_url()) / "learn")
+            trainings = Trainings(data_folder(default_url()) / "learn", person=person)
             _opened.append(Services(bench, viewed, configured, *tools, evaluations, trainings, tidying))
         return _opened[0]
 
@@ -97,7 +98,7 @@ def view_links() -> ViewLinks:
     def revoked(session: str) -> int:
         return workbench().store.sessions.view_links_revoked(session)
 
-    return ViewLinks(access().password, revoked)
+    return ViewLinks(access().logins, revoked)
 
 
 def machine_token() -> MachineToken:

@@ -24,7 +24,6 @@ from pages.components.widgets.controls import action
 from pages.components.widgets.text_block import text_block
 from pages.components.widgets.text_diff import text_diff
 from storage import Revision
-from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 focus_fallback("conflict-decisions", "run", "share")
@@ -157,7 +156,7 @@ def _decisions(
     def merge() -> Revision:
         assert merged.workflow is not None, "offered only where the edit can be merged"
         note = f"{edit.note}, on top of revision {head.number}"
-        return bench.editing.edit(edit.session, merged.workflow, note=note, head=head, author=author())
+        return bench.editing.edit(edit.session, merged.workflow, note=note, head=head)
 
     def branch(instead_of: str | None) -> Revision:
         return bench.editing.keep_branch(
@@ -165,7 +164,6 @@ def _decisions(
             edit.workflow,
             note=edit.note,
             edited=edit.edited,
-            author=author(),
             instead_of=instead_of,
         )
 

@@ -19,7 +19,6 @@ from pages.components.tab.edit_memory import EditAside
 from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState
 from storage import Revision
-from studio.sessions.notes import author
 from studio.workbench import Workbench
 from studio.workbench.editing import EditEnd
 
@@ -88,7 +87,6 @@ class Editor:
                     note=note,
                     head=base,
                     is_own=self.tab.is_own_head,
-                    author=author(),
                     restores=restores,
                 )
                 if end is EditEnd.CONFLICT:
@@ -178,7 +176,7 @@ class Editor:
             if not text.strip():
                 raise WorkflowError("An output needs at least one character. Cancel to keep the old one.")
             output = over or self.bench.running.unwritten(self.session, step)
-            edit = HandEdit(at=time.time(), by=author() or "a person")
+            edit = HandEdit(at=time.time(), by=self.bench.asker.person or "a person")
             return self.workflow.with_pin(step, output.by_hand(text, edit=edit))
 
         return self.commit(written, f"Step {step + 1}: output by hand")

@@ -33,8 +33,8 @@ _SERVER = (
 
 
 def upgrade() -> None:
-    """Add tables with nothing in them, and who rated, which of earlier ratings is not known. SQLite reads each
-    step of a workflow by itself, in place of the whole workflow for each.
+    """Add tables with nothing in them, and who rated, which is not known of earlier ratings. SQLite reads
+    each step of a workflow by itself, in place of the whole workflow for each.
     """
     op.create_table(
         "people_limits",

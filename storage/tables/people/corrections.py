@@ -288,15 +288,24 @@ _ANSWER = select(RUNS.c.answer, RUNS.c.pool_label)
 # -- thumbs ----------------------------------------------------------------------------------------
 
 
-def rate(connection: Connection, now: float, run: str, thumbs: Thumbs | None) -> None:
-    """Store a person's rating of a run's answer; None removes it."""
+def rate(
+    connection: Connection, now: float, run: str, thumbs: Thumbs | None, *, author: str | None = None
+) -> None:
+    """Store the rating of a run's answer by `author`, None if unknown; no `thumbs` remove it."""
     runs.find(connection, run)
     connection.execute(RATINGS.delete().where(RATINGS.c.run == run))
     if thumbs is not None:
-        connection.execute(RATINGS.insert(), {"run": run, "thumbs": thumbs, "rated_at": now})
+        row = {"run": run, "thumbs": thumbs, "rated_at": now, "author": author}
+        connection.execute(RATINGS.insert(), row)
 
 
 def rating(connection: Connection, run: str) -> Thumbs | None:
     """A person's rating of a run's answer, None without one."""
     thumbs: Thumbs | None = connection.scalar(select(RATINGS.c.thumbs).where(RATINGS.c.run == run))
     return thumbs
+
+
+def rater(connection: Connection, run: str) -> str | None:
+    """Who gave a run's rating, None if unknown or without one."""
+    author: str | None = connection.scalar(select(RATINGS.c.author).where(RATINGS.c.run == run))
+    return author

@@ -23,6 +23,7 @@ from conductor.typed_command import command_name
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_access, reaches_beyond, url_at
+from studio.access.openid.people import ISSUER
 from studio.access.password import SETTING
 from studio.api.serving.stop_signals import until_stop_signal
 from studio.cli.opening import confirm_keys
@@ -39,7 +40,7 @@ _APP_PORT = 8501
 _API_HOST, _API_PORT = "127.0.0.1", 8600
 MOST_PROCESSES = 64
 _PORT_HELP = f"Default: {_APP_PORT}, or {_API_PORT} for the API alone."
-_HOST_HELP = f"The address to listen at; beyond loopback the app needs {SETTING}."
+_HOST_HELP = f"The address to listen at; beyond loopback the app needs {SETTING} or {ISSUER}."
 
 _port = count(_PORT_HELP, "PORT", least=0, most=65535)
 _processes = count(
@@ -82,10 +83,10 @@ def serve(
         set_here("CONDUCTOR_LOG", "json")
     api_only = api_only or on_ray.ray is not None
     access = configured_access(host)
-    if not api_only and access.password is None and reaches_beyond(host):
+    if not api_only and access.logins is None and reaches_beyond(host):
         raise ServeError(
-            f"{host} can be reached by other machines, and the app has no password; set {SETTING}, "
-            "or leave --host out."
+            f"{host} can be reached by other machines, and the app has no password; set {SETTING} "
+            f"or {ISSUER}, or leave --host out."
         )
     # The app and the API themselves name a pool that cannot be read.
     with suppress(PoolError):

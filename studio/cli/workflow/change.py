@@ -15,7 +15,6 @@ from studio.cli.options import Configured, flag, option
 from studio.cli.output.plan_diff import print_diff, what_changes
 from studio.cli.output.shapes import Shape, usage_shape
 from studio.cli.output.terminal import name_next, print_shown
-from studio.sessions.notes import author
 from studio.workbench import Proposal, Workbench
 
 ALL = "all"
@@ -42,7 +41,7 @@ def changes(workbench: Workbench, session: str, choice: Change, options: Configu
     """Ask for the changes, where there is a wish, and take or leave the newest answer as asked."""
     changing = workbench.changing
     wish, take = choice.change, choice.take
-    proposal = changing.newest(session) if wish is None else changing.ask(session, wish, author=author())
+    proposal = changing.newest(session) if wish is None else changing.ask(session, wish)
     if proposal is None:
         raise PlanError(
             f'No change is open; ask for one: {command_name()} plan --session {session[:8]} --change "..."'
@@ -70,7 +69,7 @@ def changes(workbench: Workbench, session: str, choice: Change, options: Configu
     if proposal.diff.empty:
         raise WorkflowError("The Conductor's answer changes nothing, so there is no change to take.")
     rows = None if take == ALL else _rows(proposal, take)
-    revision = changing.take(proposal.record.id, rows, author=author())
+    revision = changing.take(proposal.record.id, rows)
     shape |= {"decision": "taken" if rows is None else "part", "revision": revision.id}
     return options.show(shape, f"Revision {revision.number}: {revision.note}")
 

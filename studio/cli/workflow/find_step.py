@@ -36,7 +36,6 @@ from studio.cli.options import App, Configured, DryRun, count, option
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import name_next, print_remark, print_shown
 from studio.evaluation.asked_item import asked_item
-from studio.sessions.notes import author
 from studio.workbench import Workbench
 from studio.workbench.comparison.experiments import Base
 
@@ -88,7 +87,7 @@ def find_step(
             accepted=_accepted(bench.store, session_id, answer or [], check),
             replacements=_replacements(base.workflow, worker, step or [], write or []),
             repeats=repeats,
-            hand=HandEdit(at=time.time(), by=author() or "a person"),
+            hand=HandEdit(at=time.time(), by=bench.asker.person or "a person"),
         )
         trials = trials_of(search, base.workflow)
         expected = bench.experiments.estimate(search, base)

@@ -18,7 +18,6 @@ from storage import Revision
 from studio.cli.options import Configured
 from studio.cli.output.plan_diff import print_diff, what_changes
 from studio.cli.output.terminal import agreed, name_next, print_remark
-from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 
@@ -59,9 +58,7 @@ def revise(
         return None
     changed = [what_changes(diff, *row) for row in diff.rows if not _same(diff.of_new, row)]
     words = note or "; ".join(changed)
-    revision = workbench.editing.edit(
-        head.session, workflow, note=words[0].upper() + words[1:], head=head, author=author()
-    )
+    revision = workbench.editing.edit(head.session, workflow, note=words[0].upper() + words[1:], head=head)
     print_remark(f"revision {revision.number} of session {head.session[:8]}")
     name_next(f"session {head.session[:8]}", f"run --session {head.session[:8]}{options.again}")
     return revision
@@ -79,5 +76,5 @@ def pinned_text(workbench: Workbench, session: str, workflow: Workflow, step: in
         return last
     empty = workbench.running.unwritten(session, step, workflow=workflow)
     return empty.model_copy(
-        update={"text": text, "hand": HandEdit(at=time.time(), by=author() or "a person")}
+        update={"text": text, "hand": HandEdit(at=time.time(), by=workbench.asker.person or "a person")}
     )

@@ -23,6 +23,7 @@ from conductor.engine.run import WorkflowRun
 from conductor.engine.schedule import blast_radius
 from conductor.errors import WorkflowError
 from conductor.orchestration.rounds import new_id
+from conductor.runs.request import Asker
 from conductor.runs.state import RunState
 from conductor.values.messages import SeenResponse
 from conductor.workers.endpoint.transport.timing import ASKED_BY
@@ -66,6 +67,7 @@ class LiveExperiment:
     """An experiment under way, read from any thread. `stopped` prevents further trials from starting."""
 
     record: ExperimentRecord
+    by: Asker
     work: Future[None] | None = None
     stopped: bool = False
     runs: list[LiveRun] = field(default_factory=list)
@@ -140,7 +142,7 @@ class Experiments:
                 raise WorkflowError("A trial is running in this session. Wait for it, or stop it first.")
             limits = admitted(self._bench.store, self._bench.asker) if counts else None
             record = self._bench.store.experiments.add(session, experiment, base=base.state.run)
-            live = self._live[record.id] = LiveExperiment(record)
+            live = self._live[record.id] = LiveExperiment(record, self._bench.asker)
         work = self._run(live, trials, base=base, pool=pool, meter=meter)
         live.work = self._bench.background.spawn(self._bench.runner.within(limits, meter, work))
         return live
@@ -208,7 +210,7 @@ class Experiments:
         self, live: LiveExperiment, trials: Sequence[Trial], *, base: Base, pool: Pool, meter: Meter
     ) -> None:
         store, room = self._bench.store, asyncio.Semaphore(AT_ONCE)
-        ASKED_BY.set(self._bench.asker.turns(live.record.session))
+        ASKED_BY.set(live.by.turns(live.record.session))
 
         async def go(at: int, trial: Trial) -> None:
             async with room:
@@ -279,6 +281,6 @@ class Experiments:
             round=run.round,
             experiment=live.record.id,
             trial=at,
-            by=self._bench.asker,
+            by=live.by,
         )
         return self._bench.background.register(run)

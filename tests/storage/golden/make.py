@@ -22,7 +22,7 @@ from conductor.engine.experiments import Swap
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.planner.rule_planner import OfflineConductor
-from conductor.runs.request import RunRequest
+from conductor.runs.request import Asker, RunRequest
 from conductor.values.conversation import Conversation, Turn
 from conductor.values.messages import Usage
 from conductor.values.output import HandEdit
@@ -162,7 +162,7 @@ def judged(bench: Workbench) -> None:
         session, head.workflow.with_instruction(0, "Compute 6 * 7."), note="Changed", head=head
     )
     last = run(bench, session)
-    bench.store.corrections.rate(last, "up")
+    bench.store.corrections.rate(last, "up", author="Ada")
     bench.experiments.begin(session, Swap(step=0, workers=("quick",)))
     wait(lambda: not bench.experiments.under_way(session))
 
@@ -239,7 +239,7 @@ def changed(bench: Workbench) -> None:
     """A session in which a change was asked for in words."""
     session = bench.ask("What was asked for?").id
     bench.editing.edit(session, Workflow.of([Step(instruction="Answer.", worker="quick")]), note="By hand")
-    bench.changing.ask(session, "Use two readers.", author="Ada")
+    bench.on(bench.runner.runtimes, by=Asker(person="Ada")).changing.ask(session, "Use two readers.")
 
 
 def noted(bench: Workbench) -> None:

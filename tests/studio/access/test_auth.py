@@ -15,7 +15,7 @@ from conductor.values.messages import Usage
 from conductor.workers.simulated import SimulatedWorker
 from storage import SessionStore
 from storage.api_token import TokenLimits, new_secret
-from studio.access.auth import OWN_KEY, Principal, TokenAuthenticator
+from studio.access.auth import OWN_KEY, Principal, TokenAuthenticator, own_key
 from studio.access.errors import ApiError
 from studio.sessions.notes import AUTHOR
 from tests.support.runs.charges import took
@@ -196,6 +196,13 @@ def test_a_nested_conductor_is_for_those_who_may_use_every_worker(
 ) -> None:
     card = ALPHA.model_copy(update={"nested": nested})
     assert Principal(workers=workers).may_use(card) is allowed
+
+
+async def test_the_app_asks_for_the_person_who_uses_it_and_no_program_does(auth: TokenAuthenticator) -> None:
+    mine = await auth.authenticate(own_key("ada@example.org"), HERE)
+    assert (mine.token, mine.asker) == (None, Asker(person="ada@example.org"))
+    with pytest.raises(ApiError):
+        await auth.authenticate(f"{MACHINE}~eve@example.org", HERE)
 
 
 def test_a_program_on_this_machine_asks_for_its_user_and_a_token_for_itself(

@@ -6,6 +6,7 @@ import pytest
 
 from conductor.errors import ServeError
 from studio.access.exposure import configured_access, reaches_beyond, url_at
+from studio.access.openid.people import ALLOW, CLIENT_ID, CLIENT_SECRET, ISSUER, People
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,52 @@ def test_only_loopback_is_not_reached_from_elsewhere(address: str | None, beyond
 )
 def test_a_url_has_an_address_of_ipv6_in_brackets(host: str, path: str, url: str) -> None:
     assert url_at(host, 8501, path=path) == url
+
+
+PROVIDER = {
+    ISSUER: "https://login.example.org/",
+    CLIENT_ID: "studio",
+    CLIENT_SECRET: "a secret of the client",
+    ALLOW: "ada@example.org, example.com",
+}
+
+
+def test_people_log_in_where_all_settings_of_their_provider_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in PROVIDER.items():
+        monkeypatch.setenv(name, value)
+    people = configured_access("0.0.0.0").logins
+    assert isinstance(people, People)
+    assert (people.issuer, people.provider) == ("https://login.example.org", "login.example.org")
+    assert configured_access("0.0.0.0").editing_refusal is None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        *[({name: ""}, f"set {name}, too") for name in PROVIDER],
+        ({ISSUER: "http://login.example.org"}, "no address of a provider"),
+        ({ISSUER: "login.example.org"}, "no address of a provider"),
+        ({ISSUER: "https://login.example.org?x=1"}, "no address of a provider"),
+        ({ISSUER: "https://[login"}, "no address of a provider"),
+        ({ISSUER: "https://me:secret@login.example.org"}, "no address of a provider"),
+        ({ALLOW: "ada@example.org ben@example.org"}, "which is no address"),
+        ({ALLOW: "*.example.org"}, "which is no address"),
+        ({ALLOW: ","}, "which is no address"),
+        ({"CONDUCTOR_PASSWORD": "correct horse battery"}, "not both"),
+        ({"CONDUCTOR_API_OPEN": "1"}, "cannot be open"),
+    ],
+    ids=str,
+)
+def test_settings_of_a_provider_that_are_missing_or_wrong_are_named(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, str], reason: str
+) -> None:
+    for name, value in {**PROVIDER, **change}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ServeError, match=reason) as raised:
+        configured_access(None)
+    assert PROVIDER[CLIENT_SECRET] not in str(raised.value)
 
 
 def test_an_open_api_is_for_this_machine_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def client_of(password: Password | None, *, links: ViewLinks | None = None, **mo
         Route("/_stcore/health", _page),
         Route("/{any:path}", _page, methods=["GET", "PUT", "POST"]),
     ]
-    guard = Middleware(Login, password=password, links=links, hosts={"studio.example.org"})
+    guard = Middleware(Login, logins=password, links=links, hosts={"studio.example.org"})
     options = {"base_url": HERE, "client": ("127.0.0.1", 50000), "follow_redirects": False, **more}
     return TestClient(Starlette(routes=routes, middleware=[guard]), **options)
 
@@ -176,7 +176,7 @@ def test_a_websocket_needs_a_session_and_ends_with_it(password: Password) -> Non
 
 def test_below_a_path_only_what_is_below_it_needs_no_login(password: Password) -> None:
     app = Starlette(routes=[Route("/{any:path}", _page)])
-    client = TestClient(Login(app, password=password, below="/studio/"), base_url=HERE)
+    client = TestClient(Login(app, logins=password, below="/studio/"), base_url=HERE)
     for path, status in (
         ("/studio/_stcore/health", 200),
         ("/v1/models", 200),
@@ -218,7 +218,7 @@ def watched(links: ViewLinks, password: Password) -> TestClient:
         WebSocketRoute("/stream", stream),
         Route("/{any:path}", respond, methods=["GET", "PUT", "POST", "DELETE"]),
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(Login, password=password, links=links)])
+    app = Starlette(routes=routes, middleware=[Middleware(Login, logins=password, links=links)])
     return TestClient(app, base_url=HERE, client=("192.168.1.9", 1), follow_redirects=False)
 
 

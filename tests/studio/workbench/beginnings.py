@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from conductor.engine.experiments import Swap
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
+from conductor.orchestration.runtime import Runtime
 from conductor.runs.request import Asker
 from conductor.runs.scope import RunScope
 from conductor.workers.pool.pool import Pool
@@ -16,6 +17,7 @@ from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.evaluation.background import BackgroundEvaluations
 from studio.evaluation.evaluations import Evaluations
+from studio.sessions.notes import author
 from studio.workbench import Contender, Workbench
 from tests.support.runs.conductor_cases import ScriptedConductor, plan_text
 from tests.support.runs.waiting import until
@@ -26,9 +28,10 @@ PLAN = plan_text((0, "Find it.", "[]"))
 
 
 @contextmanager
-def workbench(url: str) -> Iterator[Workbench]:
+def workbench(url: str, *, person: Callable[[], str | None] = author) -> Iterator[Workbench]:
     pool = Pool(workers=(SimulatedWorker(name="alpha", answer="7"), SimulatedWorker(name="beta")))
-    bench = Workbench.over(SessionStore.open(url), pool=pool, conductor=ScriptedConductor([PLAN]))
+    runtime = Runtime(workers=pool, conductor=ScriptedConductor([PLAN]))
+    bench = Workbench(SessionStore.open(url), lambda: runtime, person=person)
     yield bench
     bench.close()
 

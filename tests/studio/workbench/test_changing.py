@@ -15,6 +15,7 @@ from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
+from studio.sessions.notes import AUTHOR
 from studio.workbench import Workbench
 from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
 from tests.support.stores.session_files import exported, imported
@@ -32,8 +33,9 @@ Opened = Callable[..., Workbench]
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Opened]:
-    """Opens a workbench whose Conductor answers so."""
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
+    """Opens a workbench of Ada's whose Conductor answers so."""
+    monkeypatch.setenv(AUTHOR, "Ada")
     benches: list[Workbench] = []
 
     def open_(*texts: str) -> Workbench:
@@ -56,7 +58,7 @@ def session_of(bench: Workbench) -> str:
 def test_nothing_changes_until_the_answer_is_taken(opened: Opened) -> None:
     bench = opened(CHANGED)
     session = session_of(bench)
-    proposal = bench.changing.ask(session, f"  {WISH} ", author="Ada")
+    proposal = bench.changing.ask(session, f"  {WISH} ")
     assert bench.required_head(session).workflow == FIRST
     assert proposal.diff is not None
     assert (proposal.record.wish, proposal.record.author, proposal.open) == (WISH, "Ada", True)
@@ -69,7 +71,7 @@ def test_nothing_changes_until_the_answer_is_taken(opened: Opened) -> None:
     # Of a simulated planner nothing is counted.
     assert bench.used_today.total().tokens is None
 
-    revision = bench.changing.take(proposal.record.id, author="Ada")
+    revision = bench.changing.take(proposal.record.id)
     assert revision.workflow == proposal.diff.new == bench.required_head(session).workflow
     assert (revision.origin, revision.plan, revision.note) == (
         "conductor",
@@ -90,7 +92,7 @@ def test_a_part_of_the_answer_is_an_edit_of_the_person(opened: Opened) -> None:
     proposal = bench.changing.ask(session, WISH)
     assert proposal.diff is not None
     added = next(row for row in proposal.changed_rows if proposal.diff.rows[row][0] is None)
-    revision = bench.changing.take(proposal.record.id, [added], author="Ada")
+    revision = bench.changing.take(proposal.record.id, [added])
     assert [step.worker for step in revision.workflow.steps] == ["alpha", "beta", "beta"]
     assert (revision.origin, revision.plan, revision.author) == ("human", None, "Ada")
     assert bench.store.changes.find(proposal.record.id).decision == "part"

@@ -14,6 +14,7 @@ from conductor.workers.simulated import SimulatedWorker
 from storage import Plan, SessionStore
 from studio.workbench import Workbench
 from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
+from tests.support.runs.used_by import used_by
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +49,7 @@ def test_it_is_a_persons_revision_and_no_call(
 ) -> None:
     bench, session, plan = opened(steps(count), max_steps=limit)
     assert not plan.report.ok
-    revision = bench.planning.take_over_limit(plan.id, author="Ada")
+    revision = used_by(bench, "Ada").planning.take_over_limit(plan.id)
     assert (revision.origin, revision.author, revision.plan) == ("human", "Ada", plan.id)
     assert revision.note == f"Taken with {count} steps, over the limit of {limit}"
     assert [step.access for step in revision.workflow.steps] == [tuple(range(at)) for at in range(count)]

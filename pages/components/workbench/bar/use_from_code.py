@@ -17,7 +17,7 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, choice, row
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.bar.code_snippets import KEY, snippets
-from studio.access.auth import OWN_KEY
+from studio.access.auth import own_key
 from studio.api.playground_client import Attempt
 from studio.workbench import Workbench
 
@@ -78,7 +78,7 @@ def _query(bench: Workbench, tab: TabState, view: SessionView, model: str) -> st
 
     def begin() -> None:
         if not tab.pressed_again("code-try"):
-            attempt = Attempt(url, key=OWN_KEY, model=model, query=st.session_state[key])
+            attempt = Attempt(url, key=own_key(bench.asker.person), model=model, query=st.session_state[key])
             st.session_state[attempt_key] = _UnderWay(attempt, bench.background.spawn(attempt.make()))
 
     with row("code-buttons"):

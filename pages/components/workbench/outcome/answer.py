@@ -41,8 +41,8 @@ _THUMBS: Sequence[Thumbs] = ("down", "up")
 """By the number that the widget gives them."""
 
 _RATED = {
-    "up": "You rated this answer good.",
-    "down": "You rated this answer bad.",
+    "up": "{who} rated this answer good.",
+    "down": "{who} rated this answer bad.",
     None: "Is this answer good?",
 }
 
@@ -198,15 +198,18 @@ def thumbs(bench: Workbench, tab: TabState, view: SessionView) -> None:
     if view.run is None or state is None or state.run != view.run.id or state.answer is None:
         return
     run = view.run.id
-    rating = bench.store.corrections.rating(run)
+    rating, rater = bench.store.corrections.rating(run), bench.store.corrections.rater(run)
 
     def rated(chosen: int | None) -> None:
-        bench.store.corrections.rate(run, None if chosen is None else _THUMBS[chosen])
+        bench.store.corrections.rate(
+            run, None if chosen is None else _THUMBS[chosen], author=bench.asker.person
+        )
 
     # The store counts, where another tab may have judged meanwhile.
     key = show_stored(f"thumbs-{run}", None if rating is None else _THUMBS.index(rating))
     with row("thumbs"):
-        st.caption(_RATED[rating], width="content")
+        who = rater if rater != bench.asker.person else None
+        st.caption(_RATED[rating].format(who=plain(who or "You")), width="content")
         st.feedback("thumbs", key=key, on_change=on_choice(key, rated))
         if view.as_run and state.status == "finished" and _found_wrong(bench, view, rating):
             action(

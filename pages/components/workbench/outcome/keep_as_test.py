@@ -16,7 +16,6 @@ from pages.components.widgets.controls import action, row
 from pages.components.widgets.labels import distinct_labels
 from storage import Session
 from studio.evaluation.team_tests import TEAM_SET, TeamTests, proposed
-from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 NOTICE = "kept-test"
@@ -88,7 +87,7 @@ def _form(
                 scorer=fields["check"],
                 data_set=fields["set"] or "",
                 run=run,
-                author=author(),
+                author=bench.asker.person,
             )
         except ConductorError as error:
             tab.notify("error", str(error), place=_FORM)

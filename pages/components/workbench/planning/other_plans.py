@@ -23,7 +23,6 @@ from pages.components.workbench.canvas import still_graph
 from pages.components.workbench.planning.plan import marked, plan_facts
 from storage import Plan
 from studio.sessions.activity import FEWEST, MOST
-from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 focus_fallback("ask-alternatives", "stop", "plan-choices-batch")
@@ -201,9 +200,7 @@ def _use(bench: Workbench, tab: TabState, view: SessionView, choice: PlanChoice)
         if choice.over_limit is None:
             used = bench.planning.use_candidate(choice.plan.id, choice.candidate, head=view.head)
         else:
-            used = bench.planning.take_over_limit(
-                choice.plan.id, choice.candidate, head=view.head, author=author()
-            )
+            used = bench.planning.take_over_limit(choice.plan.id, choice.candidate, head=view.head)
         tab.note_own(used.id)
     except EditConflict:
         _not_used(bench, tab, view.session.id, choice)

@@ -20,7 +20,6 @@ from pages.components.widgets.controls import action, expander
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.text_block import Stretch, Tone, text_block
 from storage import Plan, Revision
-from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 focus_fallback("no-workflow", "stop", "run", "query")
@@ -239,7 +238,7 @@ def _take_it_anyway(bench: Workbench, view: SessionView, plan: Plan | None) -> N
     action(
         f"{quantity(len(workflow), 'step')}, the limit is {plan.report.prompt.max_steps}: take it anyway",
         "check",
-        lambda: bench.planning.take_over_limit(plan.id, head=view.head, author=author()),
+        lambda: bench.planning.take_over_limit(plan.id, head=view.head),
         key="take-it-anyway",
         help="Use the plan as written. No model is called.",
         type="primary",

@@ -16,7 +16,6 @@ from pages.components.widgets.controls import action, row
 from pages.components.workbench.planning.plan import plan_panel
 from pages.components.workbench.planning.so_far import plan_so_far
 from pages.components.workbench.question.draft import put_wish
-from studio.sessions.notes import author
 from studio.workbench import Proposal, Workbench
 
 PLACE = "change"
@@ -123,7 +122,7 @@ def decide(bench: Workbench, tab: TabState, proposal: Proposal, decision: Any) -
         if decision.get("take") is not True:
             bench.changing.leave(proposal.record.id)
         else:
-            tab.note_own(bench.changing.take(proposal.record.id, part, author=author()).id)
+            tab.note_own(bench.changing.take(proposal.record.id, part).id)
     except EditConflict:
         tab.notify(
             "error",

@@ -31,7 +31,6 @@ from pages.components.workbench.question.draft import (
 )
 from pages.components.workbench.question.settings import MENU, settings_menu, settings_of
 from storage import Session
-from studio.sessions.notes import author
 from studio.workbench import Workbench
 from studio.workbench.attaching import IMAGE_ENDINGS, Upload, attached
 
@@ -159,7 +158,7 @@ def _ask_for_change(
     try:
         if uploads:
             raise QueryError("A change of the plan takes no files; remove them, or choose Ask.")
-        bench.changing.begin(view.session.id, wish, author=author())
+        bench.changing.begin(view.session.id, wish)
     except ConductorError as error:
         tab.notify("error", str(error), place="query")
         return False

@@ -18,7 +18,7 @@ from pages.components.widgets.notable import Marked, Notable, SearchMatch, Writt
 from pages.components.workbench.question.draft import put_wish
 from pages.components.workbench.step.request import Sent
 from storage.records import NoteRecord
-from studio.sessions.notes import NotePlace, author
+from studio.sessions.notes import NotePlace
 from studio.workbench import Workbench
 
 _DELETED = "note-deleted"
@@ -49,7 +49,7 @@ class StepNotes:
             match=SearchMatch(match.words, match.near, match.moment) if match is not None and here else None,
             quotes=[Marked(note.quote, (note.start or 0) / length) for note in self.notes if note.quote],
             write=None if self.tab.watched else self._write,
-            asks_name=author() is None,
+            asks_name=self.bench.asker.person is None,
         )
 
     def draw(self, where: str = "step") -> None:
@@ -95,7 +95,7 @@ class StepNotes:
             source=self.source,
             quote=written.quote,
             near=round(written.near * len(self.source)),
-            author=author() or written.author,
+            author=self.bench.asker.person or written.author,
         )
         self.tab.ask_redraw()
 

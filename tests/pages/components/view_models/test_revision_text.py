@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pages.components.view_models.revision_text import meanwhile, news
+from tests.support.runs.used_by import used_by
 
 
 @pytest.mark.slow
@@ -12,7 +13,7 @@ def test_the_way_between_two_revisions_is_what_was_undone_and_what_was_made(benc
     first = bench.store.revisions.head(session)
     left = bench.editing.edit(session, three.with_worker(0, "beta"), note="Left")
     bench.store.revisions.undo(session)
-    right = bench.editing.edit(session, three.with_worker(1, "alpha"), note="Made", author="Grace")
+    right = used_by(bench, "Grace").editing.edit(session, three.with_worker(1, "alpha"), note="Made")
     entries = bench.store.revisions.history(session)
     way = meanwhile(entries, edited=left.id, head=right.id)
     assert [entry.id for entry in way.new] == [right.id]

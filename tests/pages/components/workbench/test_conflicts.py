@@ -6,6 +6,7 @@ import pytest
 
 from pages.components.tab.edit_memory import ASIDE, EditAside
 from studio.sessions.notes import AUTHOR
+from tests.support.runs.used_by import used_by
 
 POOL = """
 [[worker]]
@@ -43,7 +44,7 @@ def met(app, bench, session, base, three):
     """Opens the app in a tab whose edit, another worker for step 1, met the workflow `theirs`."""
 
     def opened(theirs):
-        bench.editing.edit(session, theirs, note="Theirs", author="Grace")
+        used_by(bench, "Grace").editing.edit(session, theirs, note="Theirs")
         mine = EditAside(session, base, three.with_worker(0, "beta"), "Step 1: alpha to beta")
         page = app(session=session)
         page.query_params["aside"] = ASIDE.lay(None, mine)
@@ -64,7 +65,7 @@ def test_an_edit_made_in_the_meantime_is_offered_with_who_changed_what(app, benc
     page = app(session=session)
     page.session_state["selected"] = 0
     page.run()
-    bench.editing.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha", author="Grace")
+    used_by(bench, "Grace").editing.edit(session, three.with_worker(1, "alpha"), note="Step 2: beta to alpha")
     page.selectbox(key=f"worker-{session}-0").set_value("beta").run()
     assert not page.exception
     lines = texts(page)

@@ -26,7 +26,6 @@ from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.text_diff import text_diff
 from pages.components.workbench.editor import Editor
 from studio.evaluation.asked_item import asked_item
-from studio.sessions.notes import author
 from studio.workbench import Workbench
 
 _CHECKS: Mapping[Check, str] = {
@@ -75,7 +74,7 @@ def new_search(bench: Workbench, view: SessionView, workflow: Workflow) -> StepS
         accepted=accepted,
         replacements=tuple(replacements),
         repeats=repeats,
-        hand=HandEdit(at=time.time(), by=author() or "a person"),
+        hand=HandEdit(at=time.time(), by=bench.asker.person or "a person"),
     )
 
 

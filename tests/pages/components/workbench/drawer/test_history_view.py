@@ -8,6 +8,7 @@ import pytest
 
 from pages.components.view_models.revision_text import RevisionRow, revision_rows
 from studio.workbench.comparison.revision_tests import Passed
+from tests.support.runs.used_by import used_by
 
 
 def rows(bench, session):
@@ -23,7 +24,7 @@ def rows(bench, session):
 @pytest.mark.slow
 def test_a_row_says_what_was_done_by_whom_and_what_was_run(bench, session, three):
     assert bench.running.start(session).done.wait(60)
-    bench.editing.edit(session, three.with_worker(0, "beta"), note="Step 1: alpha to beta", author="Ada")
+    used_by(bench, "Ada").editing.edit(session, three.with_worker(0, "beta"), note="Step 1: alpha to beta")
     newest, first = rows(bench, session)
     assert (newest.note, newest.facts[0], newest.standing) == ("Step 1: alpha to beta", "by Ada", "current")
     assert newest.facts[2] == "general, 3 steps"
