@@ -50,7 +50,7 @@ from pages.components.tab.account import log_out
 from pages.components.tab.state import TabState
 from studio.access.exposure import PATH, reaches_beyond
 from studio.access.login import Login
-from studio.access.openid.people import ISSUER
+from studio.access.openid.logins import ISSUER
 from studio.access.origin_check import OwnOrigin
 from studio.access.password import SETTING
 from studio.api.serving.server import allow_many_connections

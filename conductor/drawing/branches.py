@@ -7,29 +7,52 @@ leaves it, and of two branches either one contains the other or they have no ste
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from heapq import heappop, heappush
 
 from conductor.workflow.model import Workflow
 
 
 def branch_of(workflow: Workflow, step: int) -> tuple[int, ...]:
     """The steps of the branch that ends in `step`, which is the last of them."""
-    return _branches(workflow.readers)[step]
+    return branches_of(workflow)[step]
+
+
+def branches_of(workflow: Workflow) -> tuple[tuple[int, ...], ...]:
+    """The branch that ends in each step."""
+    return _branches(workflow.readers)
 
 
 @lru_cache(maxsize=64)
 def _branches(readers: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
     """Cached, because a page redraws four times a second while the shape stays."""
-    branches = []
-    for step in range(len(readers)):
-        own = {step}
-        for at in range(step - 1, -1, -1):
-            if readers[at] and own.issuperset(readers[at]):
-                own.add(at)
-        branches.append(tuple(sorted(own)))
-    return tuple(branches)
+    # The first step, on the way to all that a step's work reaches, through which all of it goes.
+    gate: list[int | None] = [None] * len(readers)
+    branches: list[list[int]] = [[step] for step in range(len(readers))]
+    for step in range(len(readers) - 1, -1, -1):
+        gate[step] = _common_gate(readers[step], gate)
+    for step, through in enumerate(gate):
+        if through is not None:
+            branches[through] += branches[step]
+    return tuple(tuple(sorted(branch)) for branch in branches)
+
+
+def _common_gate(readers: tuple[int, ...], gate: Sequence[int | None]) -> int | None:
+    """The first step through which all that these readers give goes; None if there is none."""
+    ways = list(readers)
+    while ways:
+        first = heappop(ways)
+        while ways and ways[0] == first:
+            heappop(ways)
+        further = gate[first]
+        if not ways:
+            return first
+        if further is None:
+            return None
+        heappush(ways, further)
+    return None
 
 
 def main_branches(workflow: Workflow, within: Collection[int]) -> frozenset[int]:
@@ -37,7 +60,7 @@ def main_branches(workflow: Workflow, within: Collection[int]) -> frozenset[int]
 
     Instead of one with more than half of all steps its parts count, where it has parts; never all steps.
     """
-    branches = _branches(workflow.readers)
+    branches = branches_of(workflow)
     allowed, hidden, chosen = frozenset(within), set[int](), set[int]()
     for own in reversed(branches):
         if own[-1] in hidden or len(own) in {1, len(workflow)} or not allowed.issuperset(own):

@@ -13,7 +13,7 @@ from math import ceil, sqrt
 
 Point = tuple[float, float]
 
-_FAR_HIGHER = 4
+_FAR_HIGHER = 2.5
 """How much higher than broad a picture is at least that is cut."""
 
 _ROOM = 18

@@ -21,6 +21,7 @@ from math import ceil, copysign
 from types import MappingProxyType
 from typing import Literal
 
+from conductor.drawing.blocks import Blocks
 from conductor.drawing.columns import Columns, Point
 from conductor.drawing.layered_layout import (
     Node,
@@ -324,16 +325,37 @@ def access_layouts(
 @lru_cache(maxsize=16)
 def _large_layout(access: tuple[tuple[int, ...], ...], earlier: Earlier | None) -> Layout:
     """The one picture of a plan that no window shows as a whole in letters to be read: downwards, about as
-    broad as it is high, a long chain in columns. Edges share few lines: from afar many are one grey surface.
+    broad as it is high, wide generations in blocks, a long chain in columns. Edges share few lines: from afar
+    many are one grey surface.
     """
     generations, scale = generations_of(access), _DOWN[-1]
-    broadest = max(map(len, generations))
-    for widest in range(scale.widest_row, broadest + scale.widest_row, scale.widest_row):
-        rows = rows_of(generations, widest)
-        if widest * scale.width >= len(rows) * (scale.height + scale.gap):
-            break
-    picture = _Picture(rows, access, scale, earlier, most_lines=_MOST_IN_LARGE)
-    return _in_columns(picture.layout(), picture.starts)
+    if max(map(len, generations)) <= scale.widest_row:
+        # Of few steps side by side, edges are to be straight.
+        picture = _Picture(generations, access, scale, earlier, most_lines=_MOST_IN_LARGE)
+        return _in_columns(picture.layout(), picture.starts)
+    blocks = Blocks(generations, access, width=scale.width, height=scale.height)
+    routes = MappingProxyType(blocks.routes())
+    return _in_columns(replace(_cards_of(blocks), routes=routes), blocks.tops)
+
+
+def outline(access: tuple[tuple[int, ...], ...]) -> Layout:
+    """The cards of a large plan without its edges: as it is seen from afar."""
+    scale = _DOWN[-1]
+    blocks = Blocks(generations_of(access), access, width=scale.width, height=scale.height)
+    return _in_columns(_cards_of(blocks), blocks.tops)
+
+
+def _cards_of(blocks: Blocks) -> Layout:
+    scale = _DOWN[-1]
+    return Layout(
+        direction=scale.direction,
+        kind=scale.kind,
+        cards=tuple(Card(x=x, y=y, width=scale.width, height=scale.height) for x, y in blocks.middles),
+        routes=MappingProxyType({}),
+        width=blocks.breadth,
+        height=blocks.length,
+        readable=scale.readable,
+    )
 
 
 def _in_columns(layout: Layout, starts: Sequence[float]) -> Layout:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from base64 import b64encode
 from functools import lru_cache
 
-from conductor.drawing.layout import KINDS, LARGE, access_layouts
+from conductor.drawing.layout import KINDS, LARGE, access_layouts, outline
 from conductor.drawing.marks import marks
 from conductor.workflow.model import Workflow
 
@@ -27,12 +27,12 @@ def thumbnail(workflow: Workflow) -> str:
 @lru_cache(maxsize=256)
 def _thumbnail(shape: tuple[tuple[str, tuple[int, ...]], ...]) -> str:
     hues = marks(dict.fromkeys(worker for worker, _ in shape))
-    layout = access_layouts(tuple(access for _, access in shape), "right", KINDS)[0]
+    access = tuple(access for _, access in shape)
+    layout = outline(access) if len(shape) > LARGE else access_layouts(access, "right", KINDS)[0]
     line = max(layout.width, layout.height * 2) / 55
     edges = [
         f'<polyline points="{" ".join(f"{x:.0f},{y:.0f}" for x, y in route)}"/>'
         for route in layout.routes.values()
-        if len(shape) <= LARGE
     ]
     boxes = [
         f'<rect x="{card.left:.0f}" y="{card.top:.0f}" width="{card.width:.0f}" height="{card.height:.0f}" '

@@ -57,6 +57,10 @@ class BoundWorkflow:
     numbers: Mapping[str, int] = field(default_factory=dict)
     uncalled: frozenset[str] = frozenset()
     tool_version: Callable[[str], str | None] = field(default=lambda _: None)
+    _addresses: dict[int, tuple[object, str]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+    """By step its last fingerprint and what that was of: several ways to run one plan ask for the same."""
 
     @classmethod
     def of(
@@ -112,8 +116,15 @@ class BoundWorkflow:
 
     def fingerprint(self, step: int, outputs: Mapping[int, Output], *, by: WorkerCard | None = None) -> str:
         """The address of `step`'s output, given the outputs of all steps it may read; see `call`."""
-        bound = self._with_worker(step, by)
-        return bound._address(step, bound._request(step, outputs), outline=self.outlines[step])
+        if by is not None:
+            bound = self._with_worker(step, by)
+            return bound._address(step, bound._request(step, outputs), outline=self.outlines[step])
+        read = [outputs[at] for at in self.workflow.steps[step].access]
+        seen = tuple((output.worker, output.text, output.empty, output.hand is None) for output in read)
+        if (last := self._addresses.get(step)) is None or last[0] != seen:
+            address = self._address(step, self._request(step, outputs), outline=self.outlines[step])
+            self._addresses[step] = last = (seen, address)
+        return last[1]
 
     def would_give(self, step: int, output: Output, outputs: Mapping[int, Output]) -> bool:
         """Whether `output` answers `step`'s request, sent to the one that gave it, given the outputs of all

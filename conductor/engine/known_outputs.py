@@ -92,6 +92,10 @@ class KnownOutputs:
 
     runs: Sequence[EarlierRun] = ()
     archive: OutputArchive = field(default_factory=OutputArchive)
+    _last_own: list[tuple[Workflow, tuple[tuple[OwnOutput, ...], ...]]] = field(
+        default_factory=list, init=False, compare=False, repr=False
+    )
+    """What `own` returned last, and for which workflow: each way to run a plan asks for it."""
 
     @classmethod
     def of(cls, *states: RunState) -> KnownOutputs:
@@ -103,6 +107,9 @@ class KnownOutputs:
         """For each step, the outputs of the steps that it was, newest first; those of runs of just this
         workflow come before all others. An output is one step's own: of the one that had it last.
         """
+        for last, outputs in tuple(self._last_own):
+            if last is workflow:
+                return outputs
         own: dict[CallId, tuple[int, OwnOutput]] = {}
         is_edited = any(step.lineage is not None for step in workflow.steps)
         numbers = set(workflow.lineage)
@@ -117,7 +124,9 @@ class KnownOutputs:
         by_step: list[list[OwnOutput]] = [[] for _ in workflow.steps]
         for place, own_output in own.values():
             by_step[place].append(own_output)
-        return tuple(map(tuple, by_step))
+        outputs = tuple(map(tuple, by_step))
+        self._last_own[:] = [(workflow, outputs)]
+        return outputs
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:

@@ -341,8 +341,13 @@ def _same_calls(old: Workflow, new: Workflow, outputs: Mapping[int, Output]) -> 
     a step has no answer of its worker's.
     """
     return len(old) == len(new) and all(
-        before.unguarded.model_copy(update={"pin": None}) == after.unguarded.model_copy(update={"pin": None})
-        and (before.on_failure == after.on_failure or (at in outputs and outputs[at].stand_in is None))
+        # Most steps are as they were, and a copy of each takes longer than all else.
+        before == after
+        or (
+            before.unguarded.model_copy(update={"pin": None})
+            == after.unguarded.model_copy(update={"pin": None})
+            and (before.on_failure == after.on_failure or (at in outputs and outputs[at].stand_in is None))
+        )
         for at, (before, after) in enumerate(zip(old.steps, new.steps, strict=True))
     )
 

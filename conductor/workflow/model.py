@@ -6,8 +6,10 @@ count from one. Knows no pool: `Workflow.check_workers` takes the names of one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from secrets import randbits
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -64,7 +66,10 @@ class Step(Value):
     lineage: int | None = Field(default=None, ge=0, repr=False, exclude_if=lambda number: number is None)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Step) and self._deciding == other._deciding
+        # First the whole of both, without a copy: nearly all steps that are compared are the same.
+        return isinstance(other, Step) and (
+            self.__dict__ == other.__dict__ or self._deciding == other._deciding
+        )
 
     def __hash__(self) -> int:
         return hash(self._deciding)
@@ -166,13 +171,15 @@ class Workflow(Value, Drawable):
 
     def ancestors(self, step: int) -> frozenset[int]:
         """Steps whose work reaches `step`, directly or through others."""
-        return self._ancestors[step]
+        reached = self._reached[step]
+        return frozenset(at for at in range(step) if reached >> at & 1)
 
     @cached_property
-    def _ancestors(self) -> Sequence[frozenset[int]]:
-        reached: list[frozenset[int]] = []
+    def _reached(self) -> Sequence[int]:
+        """The ancestors of each step as the bits of a number: a thousand sets would be half a million."""
+        reached: list[int] = []
         for step in self.steps:
-            reached.append(frozenset(step.access).union(*(reached[read] for read in step.access)))
+            reached.append(reduce(or_, (reached[read] | 1 << read for read in step.access), 0))
         return reached
 
     def descendants(self, step: int) -> frozenset[int]:
@@ -196,19 +203,31 @@ class Workflow(Value, Drawable):
             return "single"
         if [step.access for step in self.steps] == [(), (0,), (0, 1)]:
             return "planner-executor-verifier"
-        import networkx as nx  # noqa: PLC0415 - see above
-
-        waits = nx.transitive_reduction(self.graph)
-        if all(waits.has_edge(i, i + 1) for i in range(count - 1)) and waits.number_of_edges() == count - 1:
+        reads = [step.access for step in self.steps]
+        if all(at in read for at, read in enumerate(reads[1:])):
             return "chain"
-        if all(not step.access for step in self.steps[:-1]) and len(self.steps[-1].access) == count - 1:
+        if not any(reads[:-1]) and len(reads[-1]) == count - 1:
             return "fan-out"
-        if nx.is_arborescence(waits) or nx.is_arborescence(waits.reverse(copy=False)):
+        waits = self._waits()
+        readers = Counter(read for needed in waits for read in needed)
+        if readers.total() == count - 1 and (max(map(len, waits)) == 1 or max(readers.values()) == 1):
             return "tree"
         return "general"
 
+    def _waits(self) -> Sequence[Sequence[int]]:
+        """What each step waits for: what it reads, without what reaches it on a longer way as well."""
+        longer = [reduce(or_, (self._reached[read] for read in step.access), 0) for step in self.steps]
+        return [
+            [read for read in step.access if not around >> read & 1]
+            for step, around in zip(self.steps, longer, strict=True)
+        ]
+
     def workers(self) -> tuple[str, ...]:
         """Names of the steps' workers, also as `fallbacks`, in order of first use."""
+        return self._workers
+
+    @cached_property
+    def _workers(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for step in self.steps for name in step.workers))
 
     def missing_workers(self, names: Collection[str]) -> tuple[str, ...]:

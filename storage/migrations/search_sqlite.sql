@@ -4,10 +4,10 @@
 -- A damaged workflow has no steps here. NUL is replaced: it ends a text in SQLite's functions.
 CREATE VIEW revision_steps AS
 SELECT revisions.id AS revision, session,
-    json_extract(workflow, step.fullkey || '.worker') AS worker,
-    json_extract(replace(workflow, '\u0000', '\ufffd'), step.fullkey || '.instruction')
-        AS instruction
-FROM revisions, json_each(CASE WHEN json_valid(workflow) THEN workflow END, '$.steps') AS step;
+    json_extract(step.value, '$.worker') AS worker,
+    json_extract(replace(step.value, '\u0000', '\ufffd'), '$.instruction') AS instruction
+FROM revisions, json_each(CASE WHEN json_valid(workflow) THEN workflow END, '$.steps') AS step
+WHERE step.type = 'object';
 
 CREATE VIEW said AS
 SELECT id AS session, 'title' AS kind, title AS text FROM sessions WHERE title <> ''

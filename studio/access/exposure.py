@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from conductor.errors import ServeError
 from conductor.own_settings import setting
 from conductor.workers.keys.secret import own_secret
-from studio.access.openid.people import ISSUER, People, configured_people
+from studio.access.openid.logins import ISSUER, People, configured_people
 from studio.access.origin_check import HOSTS, configured_hosts, is_loopback
 from studio.access.password import SETTING, Password
 

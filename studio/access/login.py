@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from studio.access.errors import ApiError
 from studio.access.exposure import HEALTH, LIVE, METRICS, PATH, READY
 from studio.access.login_page import address_of, is_encrypted, login_page, port_of, session_cookie
-from studio.access.openid.people import People
+from studio.access.openid.logins import People
 from studio.access.openid.round_trip import CALLBACK, LOGIN, RoundTrip
 from studio.access.origin_check import address_in, host_in, is_loopback, refuse
 from studio.access.password import SESSION_SECONDS, SETTING, Password

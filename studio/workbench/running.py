@@ -84,6 +84,7 @@ class Running:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
+        self._bound: BoundWorkflow | None = None
 
     def outlook(
         self, session: str, scope: RunScope | None = None, *, workflow: Workflow | None = None
@@ -207,13 +208,19 @@ class Running:
         """
         head = self._bench.required_head(session)
         record = self._bench.store.sessions.find(session)
-        return BoundWorkflow.of(
+        bound = BoundWorkflow.of(
             workflow or head.workflow,
             query=record.query,
             pool=self._bench.pool,
             previous=self._bench.runner.previous(head),
             conversation=record.earlier_conversation,
         )
+        last = self._bound
+        # Workflows that differ in their steps' lineage are equal, and take over other outputs.
+        if last != bound or last.workflow.lineage != bound.workflow.lineage:
+            self._bound = last = bound
+        # The one of last time has the requests of its steps already.
+        return last
 
     def last_outputs(self, session: str, workflow: Workflow) -> dict[int, Output]:
         """Each step's last output in this session, by position, for any input. Pinned outputs come before all

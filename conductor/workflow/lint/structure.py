@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from conductor.workflow.lint.finding import Finding, Fix, Subject, given_to_others, named, reading
@@ -11,6 +11,9 @@ from conductor.workflow.model import Step, Workflow
 
 _LEAST_REPEATED = 40
 """Characters an output has at least, before another one that holds it makes it redundant."""
+
+_Ask = tuple[str, tuple[object, ...], frozenset[int]]
+"""What a step asks whom, and which steps it reads."""
 
 _Edges = Mapping[int, set[int]]
 """Of each step, which others it reads, or which read it."""
@@ -56,15 +59,15 @@ def unread_output(subject: Subject) -> Iterator[Finding]:
     workflow = subject.workflow
     if _blind(subject):
         return
-    for step in range(workflow.final):
-        if not workflow.readers[step]:
-            yield Finding(
-                "unread-output",
-                step,
-                "warning",
-                f"No step reads step {step + 1}, so its work cannot reach the answer.",
-                (reading(workflow, workflow.final, (step,)), _removing(workflow, step)),
-            )
+    for step, gone in _in_vain(workflow).items():
+        removal = Fix(f"Remove {named(gone)}", partial(workflow.remove_steps, gone))
+        yield Finding(
+            "unread-output",
+            step,
+            "warning",
+            f"No step reads step {step + 1}, so its work cannot reach the answer.",
+            (reading(workflow, workflow.final, (step,)), removal),
+        )
 
 
 def redundant_access(subject: Subject) -> Iterator[Finding]:
@@ -105,14 +108,16 @@ def _blind(subject: Subject) -> bool:
     return last > 0 and subject.sees_nothing(last) and subject.workflow.steps[last].pin is None
 
 
-def _removing(workflow: Workflow, step: int) -> Fix:
-    """Remove an unread step, and what only it was done for."""
-    useful = {workflow.final, *workflow.ancestors(workflow.final)}
-    for other in range(workflow.final):
-        if other != step and not workflow.readers[other]:
-            useful |= {other, *workflow.ancestors(other)}
-    gone = sorted({step, *workflow.ancestors(step)} - useful)
-    return Fix(f"Remove {named(gone)}", partial(workflow.remove_steps, gone))
+def _in_vain(workflow: Workflow) -> Mapping[int, Sequence[int]]:
+    """Each unread step before the final one, with the steps that only it was done for, and then itself."""
+    end_of: list[int | None] = [None] * len(workflow)
+    gone: dict[int, list[int]] = {}
+    for step in range(workflow.final, -1, -1):
+        ends = {end_of[reader] for reader in workflow.readers[step]} or {step}
+        end_of[step] = end = ends.pop() if len(ends) == 1 else None
+        if end is not None and end != workflow.final:
+            gone.setdefault(end, []).append(step)
+    return {end: steps[::-1] for end, steps in sorted(gone.items())}
 
 
 # -- how the work is divided -----------------------------------------------------------------------
@@ -167,7 +172,11 @@ def same_instruction(subject: Subject) -> Iterator[Finding]:
     busy: defaultdict[tuple[object, ...], set[str]] = defaultdict(set)
     for own, request in zip(workflow.steps, requests, strict=True):
         busy[request, own.access].add(own.worker)
-    repeated = _repeated(workflow, requests)
+    asks = Counter(
+        _ask(own, request, own.access)
+        for own, request in zip(workflow.steps, requests, strict=True)
+        if own.pin is None
+    )
     first: dict[tuple[object, ...], int] = {}
     for step, own in enumerate(workflow.steps):
         if own.pin is not None:
@@ -181,7 +190,7 @@ def same_instruction(subject: Subject) -> Iterator[Finding]:
         fixes = given_to_others(subject, step, besides=busy[requests[step], own.access])
         # The final step stays. Readers of both may be left with one request.
         gone, instead = (twin, None) if step == workflow.final else (step, twin)
-        if _repeated(workflow, requests, gone=gone, instead=instead) < repeated:
+        if not _repeats_more(workflow, requests, asks, gone=gone, instead=instead):
             removal = partial(_without_twin, workflow, gone, instead)
             fixes.insert(0, Fix(f"Remove step {gone + 1}", removal))
         yield Finding("same-instruction", step, "warning", sentence, tuple(fixes))
@@ -192,20 +201,34 @@ def _request(step: Step) -> tuple[object, ...]:
     return instruction, step.sees_previous, step.sees_files, step.sampling, step.prompt_style
 
 
-def _repeated(
+def _ask(step: Step, request: tuple[object, ...], reads: Iterable[int]) -> _Ask:
+    return step.worker, request, frozenset(reads)
+
+
+def _repeats_more(
     workflow: Workflow,
     requests: Sequence[tuple[object, ...]],
+    asks: Mapping[_Ask, int],
     *,
-    gone: int | None = None,
-    instead: int | None = None,
-) -> int:
-    """How many steps repeat another; of the workflow without `gone`, whose readers read `instead`."""
-    asks = [
-        (own.worker, requests[step], frozenset(instead if read == gone else read for read in own.access))
-        for step, own in enumerate(workflow.steps)
-        if own.pin is None and step != gone
-    ]
-    return len(asks) - len({(worker, request, reads - {None}) for worker, request, reads in asks})
+    gone: int,
+    instead: int | None,
+) -> bool:
+    """Whether more readers of `gone` than now would repeat a step, without it and reading `instead`; `asks`
+    counts all steps.
+    """
+    changed = Counter({_ask(workflow.steps[gone], requests[gone], workflow.steps[gone].access): -1})
+    more = 0
+    for reader in workflow.readers[gone]:
+        own, request = workflow.steps[reader], requests[reader]
+        if own.pin is not None:
+            continue
+        before = _ask(own, request, own.access)
+        after = _ask(own, request, {*own.access} - {gone} | ({instead} if instead is not None else set()))
+        changed[before] -= 1
+        more -= asks[before] + changed[before] > 0
+        more += asks[after] + changed[after] > 0
+        changed[after] += 1
+    return more > 0
 
 
 def _without_twin(workflow: Workflow, gone: int, instead: int | None) -> Workflow:

@@ -95,7 +95,7 @@ const wrapWords = (ctx, { excerpt, streams, body }, width, lines) =>
 
 // Whether there is room for a card's number only, and not even for that.
 export const isNumber = ({ width }, scale) => width * scale < 56;
-const isSpot = ({ height }, scale) => height * scale < 8;
+export const isSpot = ({ height }, scale) => height * scale < 8;
 
 export function drawCard(ctx, card, look) {
   const { theme, selected, dimmed, target, reader, scale } = look;

@@ -1,6 +1,7 @@
 // Edges: their strokes along the routes that layout.py computed, which of them is under the pointer, and what
 // flows along them. A route is given by its corners, which are rounded here.
 
+import { isSpot } from "./card.js";
 import { drawChange } from "./icons.js";
 import { mix } from "./theme.js";
 
@@ -90,7 +91,7 @@ const heatLook = ({ heat }, theme) => heat
 
 // How an edge looks, from the step that is lit: what it reads is accented, who reads it dashed. An edge
 // along which an output flows is lit, whatever is selected.
-function edgeLook(edge, { cards, lit, selectedEdge, hoverEdge, legend, heat, proposal }, theme) {
+function edgeLook(edge, { cards, lit, selectedEdge, hoverEdge, legend, heat, proposal }, theme, far) {
   if (edge.id === selectedEdge) return { rank: 4, width: 3.2, color: theme.primary, dash: [] };
   if (edge.id === hoverEdge) return { rank: 3, width: 2.6, color: mix(theme.primary, theme.ground, 0.8), dash: [] };
   const left = proposal?.leaves(edge.to);
@@ -99,12 +100,13 @@ function edgeLook(edge, { cards, lit, selectedEdge, hoverEdge, legend, heat, pro
   if (edge.flows) return { rank: 3, width: 2.4, color: theme.status.running, dash: [] };
   if (!legend.shows(cards[edge.from]) && !legend.shows(cards[edge.to])) return { rank: 0, width: 1.4, color: theme.faint, dash: [] };
   if (heat?.ofEdges) return heatLook(edge, theme);
-  // Among many, the one that is pointed at or selected can only be followed where the others stand back.
-  const single = selectedEdge || hoverEdge;
-  if (lit === null) return { rank: single ? 0 : 1, width: 1.5, color: single ? theme.dimmed : theme.edge, dash: [], hue: single ? null : edge.hue };
+  // Among many, the one that is pointed at or selected can only be followed where the others stand back. From afar
+  // the cards can only be seen where all edges do.
+  const aside = selectedEdge || hoverEdge || far;
+  if (lit === null) return { rank: aside ? 0 : 1, width: 1.5, color: far ? theme.faint : aside ? theme.dimmed : theme.edge, dash: [], hue: aside ? null : edge.hue };
   if (edge.to === lit) return { rank: 2, width: 2.4, color: theme.primary, dash: [], hue: edge.hue };
   if (edge.from === lit) return { rank: 1, width: 1.8, color: theme.outgoing, dash: [6, 4], hue: edge.hue };
-  return { rank: 0, width: 1.4, color: theme.dimmed, dash: [] };
+  return { rank: 0, width: 1.4, color: far ? theme.faint : theme.dimmed, dash: [] };
 }
 
 // The end of an edge, in the colour of the worker that is read. Edges that share their end take turns on it.
@@ -140,7 +142,8 @@ export function drawEdges(ctx, edges, state, theme, down, scale) {
   // At small zoom a stroke would become thinner than a pixel.
   const grow = Math.max(1, 0.75 / scale);
   const sharing = endsOf(edges);
-  const looks = edges.map((edge) => ({ edge, ...edgeLook(edge, state, theme) }));
+  const far = edges.length > 0 && isSpot(state.cards[0], scale);
+  const looks = edges.map((edge) => ({ edge, ...edgeLook(edge, state, theme, far) }));
   for (const { edge, width, color, dash, hue, sign } of looks.sort((a, b) => a.rank - b.rank)) {
     const arrow = Math.max(Math.min(10, 5.5 + width), 1.8 * width) * Math.min(grow, 1.6);
     ctx.strokeStyle = ctx.fillStyle = color;

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from conductor.engine.experiments import Trial, trials_of
 from conductor.engine.schedule import BlastRadius
 from conductor.errors import UnknownId, WorkflowError
 from conductor.runs.replay import Replay, as_of
+from conductor.runs.scope import RunScope
 from conductor.runs.state import RunState
 from conductor.text.formatting import quantity
 from conductor.values.presets import Settings
@@ -62,6 +63,7 @@ class SessionView:
     undo: Revision | None
     redo: Revision | None
     replay: Replay | None = None
+    _outlooks: dict[RunScope, Outlook] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def load(
@@ -258,6 +260,13 @@ class SessionView:
             and self.outlook is not None
             and not (self.outlook.radius.runs or self.outlook.estimate.calls)
         )
+
+    def outlooks(self, bench: Workbench, scopes: Sequence[RunScope]) -> dict[RunScope, Outlook]:
+        """As `Running.outlooks`; several parts of a page ask for the same."""
+        unknown = [scope for scope in scopes if scope not in self._outlooks]
+        if unknown:
+            self._outlooks.update(bench.running.outlooks(self.session.id, unknown))
+        return {scope: self._outlooks[scope] for scope in scopes if scope in self._outlooks}
 
     @property
     def radius(self) -> BlastRadius | None:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from conductor.markdown import STYLES, Rendered, rendered
+from conductor.workflow.model import MAX_STEPS
 from pages.components.streamlit_patches.component import component
 from pages.components.streamlit_patches.katex import katex_script
 from pages.components.widgets.rendered_text import HTML, SHEETS
@@ -71,6 +72,6 @@ def _texts(preview: Preview) -> dict[str, Any]:
     return {"output": output, "instruction": preview.instruction[:MOST]}
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2 * MAX_STEPS)
 def _beginning(text: str) -> Rendered:
     return rendered(text)

@@ -21,7 +21,7 @@ import httpx
 from conductor.errors import ConductorError
 from conductor.workers.endpoint.transport.route import client_options
 from studio.access.errors import LoginError
-from studio.access.openid.people import CLIENT_ID, CLIENT_SECRET, ISSUER, People, is_protected
+from studio.access.openid.logins import CLIENT_ID, CLIENT_SECRET, ISSUER, People, is_protected
 
 PATIENCE = 10.0
 """Seconds that the provider has for each answer."""

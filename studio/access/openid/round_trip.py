@@ -16,7 +16,7 @@ from starlette.responses import Response
 from conductor.own_settings import setting
 from studio.access.errors import LoginError
 from studio.access.login_page import login_page, port_of, session_cookie
-from studio.access.openid.people import People
+from studio.access.openid.logins import People
 from studio.access.openid.provider import LoginAttempt, Provider
 from studio.access.signed_sessions import SignedSessions
 

@@ -23,7 +23,7 @@ from conductor.typed_command import command_name
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_access, reaches_beyond, url_at
-from studio.access.openid.people import ISSUER
+from studio.access.openid.logins import ISSUER
 from studio.access.password import SETTING
 from studio.api.serving.stop_signals import until_stop_signal
 from studio.cli.opening import confirm_keys

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.drawing.columns import Point
+from conductor.drawing.layered_layout import generations_of
 from conductor.drawing.layout import MARGIN, Direction, Earlier, Layout, layouts, pane_layouts
 from conductor.workflow.model import Step, Workflow
 from tests.support.cases.property_cases import cases
@@ -417,9 +418,37 @@ def test_a_long_chain_stands_in_columns_as_clear_as_others(skips: tuple[int, ...
     assert_apart(picture)
 
 
+def layers(count: int, breadth: int) -> list[tuple[int, ...]]:
+    """Layers of so many steps; each reads two of the layer before, the last one step 1 as well."""
+    access = [
+        tuple(sorted({(at // breadth - 1) * breadth + (at * back) % breadth for back in (3, 7)}))
+        if at >= breadth
+        else ()
+        for at in range(count * breadth)
+    ]
+    return [*access[:-1], (0, *access[-1])]
+
+
+@pytest.mark.parametrize("access", [layers(4, 30), fan(130), [(), *[(0,)] * 128, tuple(range(1, 129))]])
+def test_wide_layers_of_a_large_plan_are_blocks_as_clear_as_others(access: list[tuple[int, ...]]) -> None:
+    (picture,) = pane_layouts(plan(access))
+    assert 0.5 < picture.width / picture.height < 4
+    assert_clear(picture)
+    assert set(picture.routes) == {(read, at) for at, reads in enumerate(access) for read in reads}
+    for (read, reader), route in picture.routes.items():
+        source, target = picture.cards[read], picture.cards[reader]
+        assert (route[0][1], route[-1]) == (source.bottom, (target.x, target.top))
+        assert (route[0][0], route[-2][0], len(route) % 2) == (route[1][0], target.x, 0)
+        assert all(0 <= x <= picture.width and 0 <= y <= picture.height for x, y in route)
+    generations = generations_of(access)
+    for before, after in pairwise(generations):
+        lowest = max(picture.cards[step].bottom for step in before)
+        assert lowest + 20 < min(picture.cards[step].top for step in after), "layers are seen as such"
+
+
 def test_so_many_edges_into_one_step_are_narrower_than_a_card() -> None:
     (picture,) = pane_layouts(plan(fan(1_000)))
-    upright = {
-        x0 for route in picture.routes.values() for (x0, y0), (x1, y1) in pairwise(route) if y1 - y0 > 100
-    }
-    assert max(upright) - min(upright) < picture.cards[0].width
+    lefts = sorted({card.left for card in picture.cards})
+    between = {after - before - picture.cards[0].width for before, after in pairwise(lefts)}
+    assert len(lefts) > 10
+    assert max(between) < picture.cards[0].width / 2

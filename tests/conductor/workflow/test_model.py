@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import networkx as nx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from conductor.errors import WorkflowError
 from conductor.workflow.model import MAX_INSTRUCTION, MAX_STEPS, MAX_WRITTEN_STEPS, Step, Topology, Workflow
+from tests.support.cases.property_cases import cases
 from tests.support.runs.workflow_cases import workflow_of
 
 DIAMOND = workflow_of((), (0,), (0,), (1, 2))
@@ -34,6 +38,21 @@ DIAMOND = workflow_of((), (0,), (0,), (1, 2))
 )
 def test_a_shape_has_its_name(access: list[tuple[int, ...]], topology: Topology) -> None:
     assert workflow_of(*access).topology == topology
+
+
+@cases(60)
+@given(
+    access=st.lists(st.integers(0, 2**6 - 1), min_size=2, max_size=7).map(
+        lambda bits: [tuple(read for read in range(at) if bits[at] >> read & 1) for at in range(len(bits))]
+    )
+)
+def test_a_tree_is_one_once_edges_that_repeat_a_longer_way_are_left_out(
+    access: list[tuple[int, ...]],
+) -> None:
+    workflow = workflow_of(*access)
+    waits = nx.transitive_reduction(workflow.graph)
+    is_tree = nx.is_arborescence(waits) or nx.is_arborescence(waits.reverse())
+    assert (workflow.topology in {"tree", "chain", "fan-out", "planner-executor-verifier"}) == is_tree
 
 
 def test_ancestors_and_descendants_reach_through_other_steps() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from conductor.errors import ServeError
 from studio.access.exposure import configured_access, reaches_beyond, url_at
-from studio.access.openid.people import ALLOW, CLIENT_ID, CLIENT_SECRET, ISSUER, People
+from studio.access.openid.logins import ALLOW, CLIENT_ID, CLIENT_SECRET, ISSUER, People
 
 
 @pytest.mark.parametrize(

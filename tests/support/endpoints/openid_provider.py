@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from studio.access.openid.people import ALLOW, CLIENT_ID, CLIENT_SECRET, ISSUER
+from studio.access.openid.logins import ALLOW, CLIENT_ID, CLIENT_SECRET, ISSUER
 from tests.support.processes.served_app import serving
 
 CLIENT = "studio"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from conductor.drawing.branches import Branches, branch_of, main_branches
+from conductor.drawing.branches import Branches, branches_of, main_branches
 from conductor.drawing.network import CardContent, CardStatus
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
@@ -45,6 +45,7 @@ def _contents(
 ) -> Iterator[CardContent]:
     workflow = branches.workflow
     states = run.steps if run is not None and run.is_run_of(workflow) else ()
+    sizes = list(map(len, branches_of(workflow)))
     for steps in branches.cards:
         own = contents[steps[-1]]
         if len(steps) > 1:
@@ -52,7 +53,7 @@ def _contents(
                 [contents[at] for at in steps], steps, [states[at] for at in steps if states], now
             )
         numbered = len(branches.cards) < len(workflow)
-        yield replace(own, steps=steps if numbered else None, branch=len(branch_of(workflow, steps[-1])))
+        yield replace(own, steps=steps if numbered else None, branch=sizes[steps[-1]])
 
 
 def _of_branch(

@@ -104,7 +104,7 @@ def _menu(
 ) -> None:
     has_step = step is not None and view.head is not None and step < len(view.head.workflow)
     scopes = [RunScope(kind=kind, step=step) for kind in ("to", "only", "from")] if has_step else []
-    outlooks = {} if view.problem else bench.running.outlooks(view.session.id, [*scopes, FORCE])
+    outlooks = {} if view.problem else view.outlooks(bench, [*scopes, FORCE])
     offered: dict[str, RunScope] = {scope.kind: scope for scope in [*scopes, FORCE] if scope in outlooks}
     recorded = _on_recorded_results(view, step)
     if recorded is not None and "from" in offered:

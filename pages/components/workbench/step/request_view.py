@@ -11,6 +11,7 @@ import streamlit as st
 
 from conductor.errors import PoolError
 from conductor.runs.step_state import StepState
+from conductor.text.formatting import steps_of_numbers
 from conductor.text.word_diff import compare_texts
 from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.messages import Request
@@ -20,10 +21,11 @@ from conductor.workers.endpoint.tokens import request_shares
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
 from pages.components.keyboard.focus import focus_fallback
-from pages.components.tab.state import plain
+from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import action, expander
+from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.request_legend import (
     UNREPORTED,
     Place,
@@ -55,8 +57,8 @@ _compared = lru_cache(maxsize=16)(compare_texts)
 _CONTEXT = 160
 """Characters shown of what did not change, on either side of what did."""
 
-_MANY = 6
-"""More hidden steps than this scroll in a separate box."""
+_MANY, _MOST_BUTTONS = 6, 12
+"""More hidden steps than this scroll in a separate box, and more than this are searched in a field."""
 
 
 def sight(editor: Editor, view: SessionView, step: int, state: StepState | None) -> None:
@@ -94,15 +96,16 @@ def unseen(editor: Editor, step: int) -> list[Hidden]:
     return [*([Hidden(None, "the previous round")] if blind else []), *hidden_from(editor.workflow, step)]
 
 
-def _grant(editor: Editor, step: int, unseen: Hidden) -> None:
-    """Let `step` see it: one edit."""
-    if unseen.step is None:
+def _grant(editor: Editor, step: int, *unseen: Hidden) -> None:
+    """Let `step` see these: one edit."""
+    gain = [each.step for each in unseen if each.step is not None]
+    if not gain:
         editor.commit(
             lambda: editor.workflow.with_sight_of_previous(step, True),
             f"Step {step + 1}: sees the previous round",
         )
     else:
-        editor.access(step, gain=[unseen.step])
+        editor.access(step, gain=gain, previous=True if len(gain) < len(unseen) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ def request_view(
     reader: Reader,
     hidden: Sequence[Hidden] = (),
     origins: Mapping[Place, tuple[str, ...]] | None = None,
-    let_see: Callable[[Hidden], None] | None = None,
+    let_see: Callable[..., None] | None = None,
     locked: bool = False,
     notes: Sequence[str] = (),
     before: Callable[[], Sent | None] | None = None,
@@ -143,7 +146,8 @@ def request_view(
 ) -> None:
     """Draw it with `notes` on it, `boxed` in a box that is closed at first; `noted` are those of people.
 
-    `hidden` is what the step could not see, each with a button where `let_see` grants it. `origins` is what
+    `hidden` is what the step could not see, each with a button where `let_see` grants it, or in a field where
+    they are many; `let_see` is called with what was chosen. `origins` is what
     is noted on the outputs that were sent; `before` finds what the step was sent in an earlier run. For
     `uses` see `request_pieces`.
     """
@@ -179,7 +183,7 @@ def reader(cards: Mapping[str, WorkerCard], worker: str, state: StepState) -> Re
 
 def hidden_from(workflow: Workflow, step: int) -> list[Hidden]:
     """The earlier steps whose work a step may not see."""
-    access = workflow.steps[step].access
+    access = frozenset(workflow.steps[step].access)
     return [Hidden(read, step_name(workflow, read)) for read in range(step) if read not in access]
 
 
@@ -212,15 +216,16 @@ def _shares(request: Request, reader: Reader) -> Shares:
         return estimated(request, reported=reader.reported)
 
 
-def _unseen(
-    hidden: Sequence[Hidden], let_see: Callable[[Hidden], None] | None, *, locked: bool, key: str
-) -> None:
+def _unseen(hidden: Sequence[Hidden], let_see: Callable[..., None] | None, *, locked: bool, key: str) -> None:
     if not hidden:
         return
     if let_see is None:
-        st.caption("It could not see: " + ", ".join(plain(unseen.name) for unseen in hidden))
+        st.caption(plain(f"It could not see: {_named(hidden)}", limit=2000))
         return
     st.markdown("**It could not see**")
+    if len(hidden) > _MOST_BUTTONS:
+        _choice_of(hidden, let_see, locked=locked, key=f"let-see-{key}-{len(hidden)}")
+        return
     height: Literal["content"] | int = 240 if len(hidden) > _MANY else "content"
     with st.container(height=height, border=False, gap="xsmall", key="unseen"):
         for unseen in hidden:
@@ -228,6 +233,39 @@ def _unseen(
             name = f"Let it see {plain(unseen.name, limit=80)}"
             button_key = f"let-see-{key}-{place}"
             action(name, "visibility", let_see, unseen, key=button_key, disabled=locked, type="tertiary")
+
+
+def _named(hidden: Sequence[Hidden]) -> str:
+    """Their names; many steps by their numbers."""
+    if len(hidden) <= _MOST_BUTTONS:
+        return ", ".join(unseen.name for unseen in hidden)
+    others = [unseen.name for unseen in hidden if unseen.step is None]
+    steps = steps_of_numbers(unseen.step + 1 for unseen in hidden if unseen.step is not None)
+    return ", ".join([*others, steps])
+
+
+def _choice_of(hidden: Sequence[Hidden], let_see: Callable[..., None], *, locked: bool, key: str) -> None:
+    """One field for all, in which a step is searched by its number and by words."""
+    st.caption(f"{plain(_named(hidden), limit=400)}.")
+
+    def chosen() -> None:
+        if steps := st.session_state[key]:
+            let_see(*(hidden[at] for at in steps))
+            TabState().ask_redraw()
+
+    names = {at: unseen.name for at, unseen in enumerate(hidden)}
+    with st.container(key="unseen"), st.form(f"{key}-form", border=False):
+        st.multiselect(
+            "Steps to let it see",
+            list(names),
+            key=key,
+            format_func=distinct_labels(names),
+            placeholder="A number, or words",
+            disabled=locked,
+        )
+        st.form_submit_button(
+            "Let it see them", icon=":material/visibility:", on_click=chosen, disabled=locked
+        )
 
 
 def _against(before: Sent | None, request: Request, reader: Reader, *, key: str) -> None:

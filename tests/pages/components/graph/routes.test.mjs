@@ -56,6 +56,15 @@ test("of one edge that is selected, all others stand back", () => {
   assert.deepEqual(colors(draw({ selectedEdge: "1-3" })), ["dimmed", "dimmed", "dimmed", "primary"]);
 });
 
+test("where cards are only seen as spots, edges are faint, but for those of a step that is lit", () => {
+  const canvas = new Strokes(), cards = CARDS.map((card) => ({ ...card, height: 34 }));
+  drawEdges(canvas, EDGES, { cards, lit: 3, selectedEdge: null, hoverEdge: null, legend: EVERYONE }, THEME, true, 0.1);
+  assert.deepEqual(colors(canvas.strokes).filter((color) => color in THEME).sort(), ["outgoing", "primary", "primary", "primary"]);
+  canvas.strokes = [];
+  drawEdges(canvas, EDGES, { cards, lit: null, selectedEdge: null, hoverEdge: null, legend: EVERYONE }, THEME, true, 0.1);
+  assert.deepEqual(colors(canvas.strokes), ["faint", "faint", "faint", "faint"]);
+});
+
 test("an edge between steps that the legend leaves out is faint and has no colour at its end", () => {
   const legend = { shows: ({ steps }) => steps.includes(4) };
   assert.deepEqual(colors(draw({ legend })).sort(), ["edge", "faint", "faint", "faint", "pink"]);

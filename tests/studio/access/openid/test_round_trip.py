@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from studio.access.login import PERSON, VIEWED, Login
-from studio.access.openid.people import SESSION_SECONDS, People
+from studio.access.openid.logins import SESSION_SECONDS, People
 from studio.access.openid.round_trip import ATTEMPT_SECONDS
 from studio.access.view_links import ViewLinks
 from tests.support.endpoints.openid_provider import CLIENT, SECRET, OpenIdProvider, openid_provider

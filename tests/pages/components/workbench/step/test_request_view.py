@@ -6,6 +6,7 @@ import pytest
 
 from conductor.planner.parsing.parse import parse
 from conductor.values.messages import Usage
+from conductor.workflow.model import Step, Workflow
 from pages.components.workbench.step.request_view import hidden_from
 
 
@@ -112,3 +113,20 @@ def test_the_round_before_is_one_click_from_being_seen(app, bench, later):
 def test_what_a_step_may_not_see_are_the_earlier_steps_it_has_no_access_to(three):
     assert [hidden.name for hidden in hidden_from(three, 2)] == ["2. Look again"]
     assert hidden_from(three, 0) == []
+
+
+def test_many_hidden_steps_are_chosen_in_one_field_and_seen_by_one_edit(app, bench):
+    steps = [Step(instruction=f"Find part {at + 1}.", worker="alpha") for at in range(15)]
+    session = bench.ask("Which one?").id
+    bench.editing.edit(session, Workflow.of([*steps, Step(instruction="Answer.", worker="beta")]), note="x")
+    assert bench.running.start(session).done.wait(timeout=60)
+    page = select(app, session, 15)
+    assert unseen(page) == []
+    (field,) = [each for each in page.multiselect if str(each.key).startswith("let-see-")]
+    assert (len(field.options), field.options[6]) == (15, "7. Find part 7")
+    field.set_value([2, 6])
+    (button,) = [each for each in page.button if each.label == "Let it see them"]
+    button.click().run()
+    assert not page.exception
+    assert bench.store.revisions.head(session).workflow.steps[15].access == (2, 6)
+    assert len(bench.store.revisions.history(session)) == 2
