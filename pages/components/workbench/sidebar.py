@@ -45,8 +45,7 @@ def sidebar(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
         tab.show_notice("import")
         fork_source(bench, tab)
         _recent(bench, tab)
-        _used_today(bench, after=0.0 if view is None else view.session.updated_at)
-        _own_budget(bench)
+        _used(bench, after=0.0 if view is None else view.session.updated_at)
 
 
 def _importer(bench: Workbench, tab: TabState) -> None:
@@ -137,25 +136,27 @@ def _workflow(store: SessionStore, session: str, _updated_at: float) -> Workflow
     return None
 
 
-def _used_today(bench: Workbench, *, after: float) -> None:
-    """What was used since midnight, on this machine apart; nothing if no model was called."""
-    today = bench.used_today
+def _used(bench: Workbench, *, after: float) -> None:
+    """What was used since midnight, on this machine apart, and of the budget of the person who asks; nothing
+    if no model was called and there is no budget.
+    """
+    today, limits = bench.used_today, PersonLimits.of(bench.store, bench.asker)
     parts = [", ".join(today.total(after=after).known_words)]
     if (unpaid := today.unpaid(after=after)).tokens is not None:
         parts.append(f"{unpaid.token_words} on this machine")
-    if words := " · ".join(filter(None, parts)):
+    words = " · ".join(filter(None, parts))
+    if words or (limits is not None and limits.words):
         with st.container(key="used-today"):
-            st.page_link("pages/usage.py", label=plain(f"Today, with planning: {words}"))
+            if words:
+                st.page_link("pages/usage.py", label=plain(f"Today, with planning: {words}"))
+            if limits is not None and limits.words:
+                _own_budget(limits)
 
 
-def _own_budget(bench: Workbench) -> None:
-    """What is used of the budget of the person who asks, where they have one; a warning near its end."""
-    limits = PersonLimits.of(bench.store, bench.asker)
-    if limits is None or not limits.words:
-        return
-    with st.container(key="own-budget"):
-        if limits.share < NEAR:
-            st.caption(plain(f"Your budget: {limits.words}"))
-        else:
-            state = "is used up" if limits.share >= 1 else "is nearly used up"
-            st.warning(plain(f"Your budget {state}: {limits.words}"), icon=":material/savings:")
+def _own_budget(limits: PersonLimits) -> None:
+    """What is used of it, with a warning near its end."""
+    if limits.share < NEAR:
+        st.caption(plain(f"Your budget: {limits.words}"))
+    else:
+        state = "is used up" if limits.share >= 1 else "is nearly used up"
+        st.warning(plain(f"Your budget {state}: {limits.words}"), icon=":material/savings:")

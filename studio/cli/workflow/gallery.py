@@ -13,6 +13,7 @@ from studio.cli.output.terminal import print_remark
 from studio.cli.workflow.forecast import show_run, unstored
 from studio.cli.workflow.run import Output, listening, run_session
 from studio.gallery import GALLERY, entry_of, needs_models
+from studio.sessions.person_limits import check_admits
 
 app = App()
 
@@ -52,6 +53,7 @@ def run(
     with listening(output) as listen, opened(options) as workbench:
         if needs_models(workbench.pool):
             print_remark("the pool has no language model, so the steps will decline; add one.")
+        check_admits(workbench.store, workbench.asker)
         session = workbench.editing.open_gallery(entry, query)
         name_session(session, options, what="again")
         return run_session(workbench, session, EDITED, options, listen=listen, output=output)

@@ -50,6 +50,7 @@ from studio.cli.workflow.plan import (
 )
 from studio.cli.workflow.revising import head_of, revise
 from studio.cli.workflow.tool_questions import asked_decisions, decisions_by_option, print_questions
+from studio.sessions.person_limits import check_admits
 from studio.workbench import Workbench
 
 Listening = Callable[[Event], None] | None
@@ -251,6 +252,7 @@ def _imported(workbench: Workbench, file: Path, query: str | None, choice: Choic
     """A session whose workflow is the file's."""
     settings = settings_of(choice, pool=workbench.pool)
     content = read_bounded(file, most=MAX_BYTES, kind="a workflow file")
+    check_admits(workbench.store, workbench.asker)
     return workbench.store.sessions.set_settings(
         workbench.editing.import_plan(content, query=query).id, settings
     )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from conductor.runs.request import Asker
 from conductor.values.messages import Usage
+from conductor.workflow.file import write_plan
+from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.sessions.notes import AUTHOR
 from tests.studio.cli.command_line import Line
@@ -59,13 +62,24 @@ def test_limits_are_replaced_and_removed(line: Line) -> None:
 
 
 def test_a_run_of_a_person_whose_budget_is_used_up_is_refused_in_one_sentence(
-    line: Line, used: None, monkeypatch: pytest.MonkeyPatch
+    line: Line, used: None, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     line("people", "limit", "ada", "--tokens", "1000")
     monkeypatch.setenv(AUTHOR, "ada")
-    refused = line("run", "What is 17 * 23?")
-    assert refused.code == 1
-    assert "The budget of ada is used up: 1,200 of 1,000 tokens in total." in refused.err
+    workflow = Workflow.of([Step(instruction="Say it.", worker="calculator")])
+    text = write_plan(workflow, query="What?", origin="human", workers=workflow.workers(), label=None)
+    (folder / "plan.json").write_text(text)
+    for command in (
+        ["run", "What is 17 * 23?"],
+        ["plan", "What is 17 * 23?"],
+        ["run", "--workflow", "plan.json"],
+        ["gallery", "run", "debate", "Tea or coffee?"],
+        ["evaluate", "run", "demo"],
+    ):
+        refused = line(*command)
+        assert refused.code == 1, command
+        assert "The budget of ada is used up: 1,200 of 1,000 tokens in total." in refused.err
+    assert json.loads(line("evaluate", "list", "--json").out)["evaluations"] == []
     assert json.loads(line("sessions", "list", "--json").out)["sessions"] == []
     monkeypatch.setenv(AUTHOR, "bob")
     assert line("run", "What is 17 * 23?").code == 0

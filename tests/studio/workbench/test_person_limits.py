@@ -18,6 +18,7 @@ from storage.tables.people.people_limits import EVERYONE
 from studio.sessions.notes import AUTHOR
 from studio.workbench import Workbench
 from tests.studio.workbench.beginnings import DOORS, evaluate, with_a_run, workbench
+from tests.support.runs.broken_off import broken_off, opened
 from tests.support.runs.charges import took
 
 pytestmark = pytest.mark.slow
@@ -108,3 +109,26 @@ def test_a_run_that_uses_up_the_budget_of_a_person_is_stopped(session: str, benc
     assert crossing is not None
     assert crossing.words.startswith("960 of 1,000 tokens used, and the next call takes at least about ")
     assert "(the person's limit of this month, renewed on 20" in crossing.words
+
+
+def test_what_goes_on_by_itself_keeps_to_the_budget_and_takes_no_request_of_the_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, ada = f"sqlite:///{tmp_path}/conductor.db", Asker(person="Ada")
+    session = broken_off(url, monkeypatch, by=ada)
+    with opened(url) as bench:
+        (run,) = bench.store.runs.of_session(session)
+        work = bench.resuming.work(run)
+        assert work is not None
+        bench.store.ledger.add(took(Usage(prompt_tokens=90, completion_tokens=30)), by=ada)
+        bench.store.people.set_limits("Ada", Limits(tokens=100))
+        with pytest.raises(LimitReached, match="budget of Ada is used up"):
+            bench.runner.begin_run(session, **work._asdict())
+        assert bench.store.runs.of_session(session) == (run,)
+        limits = Limits(requests_per_minute=1)
+        bench.store.people.set_limits("Ada", limits)
+        bench.store.people.take(ada, limits)
+        bench.runner.begin_run(session, **work._asdict())
+        bench.activities.wait(session)
+        newest = bench.store.runs.of_session(session)[0]
+        assert (newest.status, newest.person) == ("finished", "Ada")
