@@ -49,6 +49,7 @@ async def cancel_response(http: Request, principal: Authenticated, id: StoredId)
     """Stop a response that is under way, whichever process makes it; return it as it then is."""
     service = service_of(http)
     response = await service.backend.look_up(visible.response, id, token=principal.token)
+    await service.backend.look_up(visible.check_own, response, principal.token, "response")
     if not response.ended:
         run = FollowedRun(response, await service.backend.pool(), service.backend, service.app_at(http))
         await run.stop()

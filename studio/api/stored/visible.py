@@ -234,7 +234,7 @@ def _stored(
     return record
 
 
-def _check_own(store: SessionStore, record: StoredResponse, token: str | None, kind: str) -> None:
+def check_own(store: SessionStore, record: StoredResponse, token: str | None, kind: str) -> None:
     """Raises `ApiError` where another token, or none, began it."""
     if token is not None and not store.requests.is_own(record.session, token=token):
         message = f"The {kind} {record.shape['id']!r} was not made for this token, which may only read it."
@@ -297,7 +297,7 @@ def _goes_on_soon(run: RunRecord) -> bool:
 def delete_response(store: SessionStore, id: str, *, token: str | None) -> None:
     """Delete the session of a stored response, which the app can restore. Raises as `response`."""
     record = response(store, id, token=token)
-    _check_own(store, record, token, "response")
+    check_own(store, record, token, "response")
     if not record.ended and not is_abandoned(store, record):
         message = f"The response {id[:200]!r} is under way; cancel it first."
         raise ApiError(message, status=409, param="response_id", code="response_in_progress")
@@ -399,7 +399,7 @@ def with_metadata(
 ) -> Mapping[str, Any]:
     """The completion of that id, which has this metadata from now on. Raises as `completion`."""
     record = completion(store, id, token=token)
-    _check_own(store, record, token, "completion")
+    check_own(store, record, token, "completion")
     shape = {**record.shape, "metadata": metadata}
     body = (record.origin or ResponseOrigin()).beside(shape)
     if is_earlier(store, record):
@@ -412,7 +412,7 @@ def with_metadata(
 def delete_completion(store: SessionStore, id: str, *, token: str | None) -> None:
     """Delete its session, which the app can restore. Raises as `completion`."""
     record = completion(store, id, token=token)
-    _check_own(store, record, token, "completion")
+    check_own(store, record, token, "completion")
     store.sessions.delete(record.session)
 
 

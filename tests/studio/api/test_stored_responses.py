@@ -290,6 +290,7 @@ def attempts(asking: OpenAI, id: str) -> dict[str, Callable[[], object]]:
         "get": lambda: asking.responses.retrieve(id),
         "workflow": lambda: asking.models.retrieve(f"workflow:{session}"),
         "run": lambda: asking.responses.create(model=f"workflow:{session}", input="When?"),
+        "cancel": lambda: asking.responses.cancel(id),
         "delete": lambda: asking.responses.delete(id),
     }
 
@@ -336,8 +337,9 @@ def test_what_was_begun_with_this_machines_token_is_there_for_every_token_but_fo
     for id, token in zip(ids, tokens, strict=True):
         with as_token(served, token) as asking:
             allowed = attempts(asking, id)
-            status, error = refusal(allowed.pop("delete"))
-            assert (status, error["code"]) == (403, "not_own_response")  # type: ignore[index]
+            for ending in ("cancel", "delete"):
+                status, error = refusal(allowed.pop(ending))
+                assert (status, error["code"]) == (403, "not_own_response")  # type: ignore[index]
             for attempt in allowed.values():
                 attempt()
     with as_token(served, served.key) as owner:
