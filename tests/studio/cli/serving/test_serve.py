@@ -104,7 +104,7 @@ def test_an_app_without_a_password_is_not_served_to_other_machines(line: Line, h
     assert (result.code, result.out) == (1, "")
     assert result.err == (
         f"conductor: {host} can be reached by other machines, and the app has no password; set "
-        "CONDUCTOR_PASSWORD, or leave --host out.\n"
+        "CONDUCTOR_PASSWORD or CONDUCTOR_OIDC_ISSUER, or leave --host out.\n"
     )
 
 
