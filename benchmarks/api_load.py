@@ -87,11 +87,15 @@ class Report:
 
 @dataclass(frozen=True)
 class Served:
-    """A command that serves at `url`, which ends with /v1: by itself, or with processes that it started."""
+    """A command that serves at `url`, which of the API ends with /v1: by itself, or with processes that it
+    started. With the app, `urls` are those of its processes and `api_url` is that of the API's.
+    """
 
     url: str
     pid: int
     token: str = ""
+    urls: Sequence[str] = ()
+    api_url: str = ""
 
     @property
     def processes(self) -> Sequence[int]:
@@ -118,7 +122,9 @@ def serving(*command: str) -> Iterator[Served]:
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield Served(json.loads(process.stdout.readline())["url"], process.pid)
+            printed = json.loads(process.stdout.readline())
+            urls, api_url = printed.get("urls", ()), printed.get("api_url", "")
+            yield Served(printed["url"], process.pid, urls=urls, api_url=api_url)
         finally:
             process.terminate()
 
@@ -181,11 +187,11 @@ async def measured(served: Contenders, effort: Effort) -> Report:
     for _ in range(effort.alone):
         for name, url in urls.items():
             alone[name].append(await crowd(url, MODELS[name], size=1, token=token))
-    before, used = memory(served.api, "VmRSS"), processor_seconds(served.api)
+    before, used = memory(served.api, "VmRSS"), processor_seconds(served.api.processes)
     for _ in range(effort.rounds):
         for name, url in urls.items():
             many[name].append(await crowd(url, MODELS[name], size=effort.size, token=token))
-    now = processor_seconds(served.api)
+    now = processor_seconds(served.api.processes)
     processor = None if used is None or now is None else (now - used) / (effort.rounds * effort.size)
     peak = memory(served.api, "VmHWM")
     killed = await kill_one(served.api, effort.size) if len(served.api.processes) > 1 else None
@@ -226,9 +232,9 @@ def memory(api: Served, what: str) -> float | None:
     return sum(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / 1024
 
 
-def processor_seconds(api: Served) -> float | None:
-    """What the API's processes have used of a processor until now, or None on a system without it."""
-    files = [Path(f"/proc/{pid}/stat") for pid in api.processes]
+def processor_seconds(processes: Sequence[int]) -> float | None:
+    """What these processes have used of a processor until now, or None on a system without it."""
+    files = [Path(f"/proc/{pid}/stat") for pid in processes]
     if not all(stat.exists() for stat in files):
         return None
     # Behind the name, which may have spaces: user and system time are the fields 14 and 15.

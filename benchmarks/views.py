@@ -276,7 +276,7 @@ def _app(folder: Path, steps: int) -> Iterator[tuple[AppProcess, Browser, str, s
     pool = folder / "pool.toml"
     pool.write_text(POOL, encoding="utf-8")
     url = f"sqlite:///{folder / 'conductor.db'}"
-    session, waiting = _sessions(folder, url, steps)
+    session, waiting = sessions(folder, url, steps)
     # From here on the workers, which stay the same, take their time: half a minute a step.
     pool.write_text(POOL.replace("tokens = ", "tokens_per_second = 20\ntokens = "), encoding="utf-8")
     with (
@@ -288,7 +288,7 @@ def _app(folder: Path, steps: int) -> Iterator[tuple[AppProcess, Browser, str, s
         browser.close()
 
 
-def _sessions(folder: Path, url: str, steps: int) -> tuple[str, str]:
+def sessions(folder: Path, url: str, steps: int) -> tuple[str, str]:
     """A session with alternatives, two runs with an edit between them, and a swap of its last step; one with
     the same workflow that has not run.
     """

@@ -110,27 +110,32 @@ def test_the_page_names_every_file_and_every_alert(name: str) -> None:
     assert re.search(rf"`(?:deploy/)?{re.escape(name)}`", PAGE)
 
 
-def test_the_balancer_and_the_page_have_the_ports_of_the_processes() -> None:
+def test_the_balancers_and_the_page_have_the_ports_of_the_processes() -> None:
     def published(kind: str) -> list[str]:
         ports = [port for name, each in SERVERS.items() if name.startswith(kind) for port in each["ports"]]
         return [f"127.0.0.1:{port.split(':')[-2]}" for port in ports]
 
+    balancer = COMPOSE["services"]["balancer"]["environment"]
     defaults = dict(re.findall(r"{\$(\w+):([^}]*)}", CADDY))
-    assert defaults["STUDIO_APPS"].split() == published("app")
-    assert defaults["STUDIO_APIS"].split() == published("api")
-    assert set(defaults) | {"CADDY_ADMIN"} == set(COMPOSE["services"]["balancer"]["environment"])
+    apps, api = defaults["STUDIO_APPS"].split(), defaults["STUDIO_APIS"]
+    for name in ("nginx.conf", "traefik.yml"):
+        assert re.findall(r"127\.0\.0\.1:\d+", (DEPLOY / name).read_text(encoding="utf-8")) == [*apps, api]
+    assert published("app") == apps
+    assert balancer["STUDIO_APIS"] == f"${{STUDIO_APIS:-{' '.join(published('api'))}}}"
+    assert set(defaults) | {"CADDY_ADMIN"} == set(balancer)
     targets = ", ".join(f'"{address}"' for address in published("app") + published("api"))
     assert f"targets: [{targets}]" in PAGE
     assert CADDY.count(f"health_uri {READY}\n") == 2
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_a_process_is_asked_at_its_own_port_and_has_the_time_that_its_end_takes(name: str) -> None:
+def test_a_server_is_asked_at_its_own_ports_and_has_the_time_that_its_end_takes(name: str) -> None:
     service = SERVERS[name]
-    inside = service["ports"][0].split(":")[-1]
-    if "command" in service:
-        assert service["command"][-2:] == ["--port", inside]
-        assert f"127.0.0.1:{inside}{READY}" in service["healthcheck"]["test"][-1]
-    else:
-        assert f"EXPOSE {inside}\n" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    command, check = service["command"], service["healthcheck"]["test"][-1]
+    first = int(command[command.index("--port") + 1])
+    number = int(command[command.index("--app-processes") + 1]) if "--app-processes" in command else 1
+    inside = [int(port.split(":")[-1]) for port in service["ports"]]
+    assert inside == list(range(first, first + number))
+    assert READY in check
+    assert all(str(port) in check for port in inside)
     assert int(service["stop_grace_period"].removesuffix("s")) > ENDING_SECONDS

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,6 +11,7 @@ import httpx
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from benchmarks.balancer import NGINX, nginx_command
 from conductor.workflow.model import Step
 from studio.access.password import Password
 from studio.access.view_links import ViewLinks
@@ -26,15 +24,12 @@ from tests.support.processes.child_process import child
 from tests.support.runs.waiting import until
 from tests.support.stores.postgres_server import serving
 
-NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.thorough,
     pytest.mark.skipif(NGINX is None, reason="nginx is not installed (apt-get install nginx)"),
 ]
 
-ROOT = Path(__file__).parents[2]
 QUERY = "Which river is the longest?"
 
 
@@ -44,7 +39,7 @@ class Balanced:
 
     port: int
     apps: tuple[AppServer, AppServer]
-    apis: tuple[int, int]
+    api: int
     token: str
     log: Path
 
@@ -93,45 +88,14 @@ def balanced(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             app.database = database
             apps.append(open_servers.enter_context(app))
         nowhere = f"http://127.0.0.1:{free_port()}/v1"
-        apis = [
-            open_servers.enter_context(serving_processes(database, folder / name, nowhere))
-            for name in ("three", "four")
-        ]
-        ports = [httpx.URL(api.url).port or 0 for api in apis]
-        port, log = free_port(), folder / "requests"
-        configuration = folder / "nginx.conf"
-        configuration.write_text(_configuration(folder, port, [app.port for app in apps], ports, log))
-        command = [NGINX or "", "-e", str(folder / "errors"), "-c", str(configuration)]
+        api = open_servers.enter_context(
+            serving_processes(database, folder / "three", nowhere, "--processes", "2")
+        )
+        port, api_port = free_port(), httpx.URL(api.url).port or 0
+        command = nginx_command(folder, port, [app.port for app in apps], api_port)
         open_servers.enter_context(child(command, cwd=folder))
         until(lambda: _answers(port), what="nginx answers")
-        yield Balanced(port, (apps[0], apps[1]), (ports[0], ports[1]), apis[0].token, log)
-
-
-def _configuration(folder: Path, port: int, apps: list[int], apis: list[int], log: Path) -> str:
-    """A whole configuration around the shipped file, which has a certificate and addresses of its own."""
-    shipped = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
-    ports = dict(zip(("8501", "8502", "8600", "8601"), [*apps, *apis], strict=True))
-    own = re.sub(r"(?<=server 127\.0\.0\.1:)\d+", lambda match: str(ports[match[0]]), shipped)
-    own = (
-        re.sub(r" *ssl_certificate.*\n", "", own)
-        .replace("443 ssl", f"127.0.0.1:{port}")
-        .replace(" Secure;", "")
-    )
-    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    temporary = "\n".join(f"{kind}_temp_path {folder / kind};" for kind in kinds)
-    user = "user root;" if os.geteuid() == 0 else ""
-    return f"""
-{user}
-daemon off;
-pid {folder / "pid"};
-events {{}}
-http {{
-    {temporary}
-    log_format browser "$conductor_process $upstream_addr|$request_method $uri";
-    access_log {log} browser;
-    {own}
-}}
-"""
+        yield Balanced(port, (apps[0], apps[1]), api_port, api.token, folder / "requests")
 
 
 def _answers(port: int) -> bool:
@@ -217,7 +181,7 @@ def test_the_api_and_view_only_links_are_at_the_same_address(visit, browser, bal
         assert "set-cookie" not in answer.headers
     assert httpx.get(f"{balanced.url}/v1/models", trust_env=False).status_code == 401
     until(lambda: len(balanced.requests()) >= before + 7, what="all are in the log")
-    assert {port for _, port, what in balanced.requests()[before:] if "/v1/" in what} == set(balanced.apis)
+    assert {port for _, port, what in balanced.requests()[before:] if "/v1/" in what} == {balanced.api}
     with app.store() as store:
         links = ViewLinks(Password(PASSWORD), store.sessions.view_links_revoked)
         view = links.value(session)

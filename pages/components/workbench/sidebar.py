@@ -13,11 +13,13 @@ from conductor.workflow.model import Workflow
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.sessions.forked_from import fork_source
 from pages.components.sessions.import_export import IMPORTED, MAX_MEGABYTES
+from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import STATE_ICONS, state_label
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
 from pages.components.widgets.thumbnails import thumbnails
+from pages.components.workbench.following.live_refresh import RECENT_PART
 from pages.components.workbench.question.composer import chosen_settings
 from storage import Session, SessionStore, SessionSummary
 from studio.session_file import holds_sessions, import_sessions
@@ -44,8 +46,19 @@ def sidebar(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
             _importer(bench, tab)
         tab.show_notice("import")
         fork_source(bench, tab)
-        _recent(bench, tab)
-        _used(bench, after=0.0 if view is None else view.session.updated_at)
+        _others(bench, tab, after=0.0 if view is None else view.session.updated_at)
+
+
+def _others(bench: Workbench, tab: TabState, *, after: float) -> None:
+    """What changes by the work of others, too: a part that is drawn again without the rest of the page."""
+
+    def part() -> None:
+        tab.redraw_if_asked()
+        with errors_shown(RECENT_PART):
+            _recent(bench, tab)
+            _used(bench, after=after)
+
+    st.fragment(part, key=RECENT_PART)()
 
 
 def _importer(bench: Workbench, tab: TabState) -> None:
@@ -121,9 +134,14 @@ def _recent(bench: Workbench, tab: TabState) -> None:
                 width="stretch",
                 wrap=False,
                 help=f"{state}{plain(session.query, limit=200)}",
-                on_click=tab.open,
-                args=(session.id,),
+                on_click=_open,
+                args=(tab, session.id),
             )
+
+
+def _open(tab: TabState, session: str) -> None:
+    tab.open(session)
+    tab.ask_redraw()
 
 
 # A session's workflow changes with its time only; the list is drawn with every page.

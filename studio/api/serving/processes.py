@@ -1,8 +1,9 @@
-"""Several processes that answer at one address: a parent starts, replaces and ends them.
+"""Several processes that serve: a parent starts, replaces and ends them.
 
-They share nothing but the address and the store. Knows processes and signals; knows nothing of requests and
-of the store. uvicorn has a supervisor, too: it waits without end for a process that does not end, starts one
-that fails at its start twice a second, and leaves all others behind where it is killed.
+They share nothing but the store, and those of the API their address. Knows processes and signals; knows
+nothing of requests and of the store. uvicorn has a supervisor, too: it waits without end for a process that
+does not end, starts one that fails at its start twice a second, and leaves all others behind where it is
+killed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import logging
 import multiprocessing
 import os
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -24,21 +24,22 @@ from studio.api.serving.stop_signals import ignore_stop_signals, until_stop_sign
 ENDING_SECONDS = 20.0
 """How long a process may take to end its answers and close its store; after that it is killed."""
 
-_SOON = 5.0
+_SOON = 20.0
 """A process that lived for fewer seconds failed at its start: the next one is started after a pause."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 _log = logging.getLogger(__name__)
 
-Serve = Callable[[socket.socket], None]
-"""Serves at the socket until SIGTERM comes; a function of a module, so that a new process finds it."""
+Serve = Callable[[], None]
+"""Serves until SIGTERM comes; a module's function, or a `partial` of one, so that a new process finds it."""
 
 
 @dataclass
 class _Place:
     """One of the processes and those that take its place. `due` is when the next one is started."""
 
-    listener: socket.socket
+    name: str
+    serve: Serve
     process: SpawnProcess | None = None
     started: float = 0.0
     due: float = 0.0
@@ -46,15 +47,14 @@ class _Place:
 
 
 class Processes:
-    """`number` processes that `serve` at the listening sockets, by turns. `run` blocks until SIGTERM or
+    """A process for each of `serves`, which have the names that the log has. `run` blocks until SIGTERM or
     SIGINT.
 
-    What comes to a socket while its process is replaced waits there.
+    What comes to a socket of this process while the process that serves there is replaced waits there.
     """
 
-    def __init__(self, serve: Serve, listeners: Sequence[socket.socket], *, number: int) -> None:
-        self._serve = serve
-        self._places = [_Place(listeners[at % len(listeners)]) for at in range(number)]
+    def __init__(self, serves: Sequence[tuple[str, Serve]]) -> None:
+        self._places = [_Place(name, serve) for name, serve in serves]
         # Not forked: threads and connections of this process would be half there in the new one.
         self._context = multiprocessing.get_context("spawn")
 
@@ -73,7 +73,7 @@ class Processes:
         now = time.monotonic()
         for place in self._places:
             if place.process is None and place.due <= now:
-                process = self._context.Process(target=_run, args=(self._serve, place.listener))
+                process = self._context.Process(target=_run, args=(place.serve,))
                 process.start()
                 place.process, place.started = process, now
 
@@ -96,18 +96,22 @@ class Processes:
         place.process, place.due = None, now + pause
         when = f"in {pause:g} s" if pause else "now"
         _log.warning(
-            "process %s of the API ended (%s); another one starts %s", process.pid, _how(process), when
+            "process %s of %s ended (%s); another one starts %s",
+            process.pid,
+            place.name,
+            _how(process),
+            when,
         )
 
     def _end(self) -> None:
-        processes = [place.process for place in self._places if place.process is not None]
+        processes = {place.process: place.name for place in self._places if place.process is not None}
         for process in processes:
             process.terminate()
         until = time.monotonic() + ENDING_SECONDS
-        for process in processes:
+        for process, name in processes.items():
             process.join(max(0.0, until - time.monotonic()))
             if process.is_alive():
-                _log.warning("process %s of the API did not end and is killed", process.pid)
+                _log.warning("process %s of %s did not end and is killed", process.pid, name)
                 process.kill()
                 process.join()
 
@@ -120,15 +124,12 @@ def _how(process: SpawnProcess) -> str:
 # -- in a process ----------------------------------------------------------------------------------
 
 
-def _run(serve: Serve, listener: socket.socket) -> None:
-    """What a process does: it also ends in order where its parent dies."""
-    end_with_parent()
-    serve(listener)
-
-
-def end_with_parent() -> None:
-    """Have this process end in order, as at SIGTERM, where its parent dies."""
+def _run(serve: Serve) -> None:
+    """What a process does: it also ends in order, as at SIGTERM, where its parent dies."""
+    # Ctrl+C reaches the parent alone, which sends SIGTERM: of two signals at once Python prints a trace.
+    os.setpgid(0, 0)
     threading.Thread(target=_watch_parent, name="parent-watch", daemon=True).start()
+    serve()
 
 
 def _watch_parent() -> None:

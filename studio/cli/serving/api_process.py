@@ -1,4 +1,4 @@
-"""Processes that serve the API at sockets which their command has opened.
+"""Processes that serve the API at sockets which their command has opened, and those of the app beside them.
 
 A module of its own, because `serve --processes` starts it in each of its processes.
 """
@@ -15,10 +15,11 @@ from conductor.own_settings import setting
 from studio.access.exposure import configured_access
 from studio.access.machine_token import MachineToken
 from studio.api.serving.configured import configured_api
-from studio.api.serving.processes import Processes, end_with_parent
+from studio.api.serving.processes import Processes, Serve
 from studio.api.serving.server import ApiServer
 from studio.api.serving.stop_signals import until_stop_signal
 from studio.telemetry.logs import LOG, log_as_json
+from studio.telemetry.metrics import SHARED
 
 
 def serve_at(host: str, listener: socket.socket) -> None:
@@ -33,18 +34,17 @@ def serve_at(host: str, listener: socket.socket) -> None:
         server.run()
 
 
-def serve_each(host: str, listeners: Sequence[socket.socket], processes: int) -> None:
-    """Serve with so many processes until SIGTERM or SIGINT."""
+def serve_each(
+    apps: Sequence[tuple[str, Serve]], host: str, listeners: Sequence[socket.socket], processes: int
+) -> None:
+    """Serve with these processes of the app, and so many of the API at the sockets by turns, until SIGTERM or
+    SIGINT.
+    """
     if setting(LOG) == "json":
         # Of what starts and replaces them.
         log_as_json()
+    apis = [partial(serve_at, host, listeners[at % len(listeners)]) for at in range(processes)]
     with TemporaryDirectory(prefix="conductor-metrics-") as shared:
-        # The client of Prometheus reads it in each process: together they count as one server.
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-        Processes(partial(serve_at, host), listeners, number=processes).run()
-
-
-def serve_beside(host: str, listeners: Sequence[socket.socket], processes: int) -> None:
-    """What the process does that has the API's processes beside the app: it ends where the app does."""
-    end_with_parent()
-    serve_each(host, listeners, processes)
+        # The client of Prometheus reads it in each process: those of the API count as one server.
+        os.environ[SHARED] = shared
+        Processes([*apps, *(("the API", serve) for serve in apis)]).run()

@@ -76,7 +76,9 @@ class OnRay:
                 "--replicas and --requests-per-replica are for a Ray cluster: name it with --ray."
             )
         if self.ray is not None and processes > 1:
-            raise ServeError("--processes is for one machine; with --ray, set --replicas.")
+            raise ServeError(
+                "--processes and --app-processes are for one machine; with --ray, set --replicas."
+            )
         if self.ray is not None and port == 0:
             raise ServeError("All machines of a Ray cluster listen at one port: name it with --port.")
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-import multiprocessing
 import os
-import runpy
-import socket
 import sqlite3
-import sys
 import threading
-import time
-import urllib.request
+from collections.abc import Sequence
 from contextlib import suppress
-from http.client import HTTPException
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,30 +16,32 @@ from conductor.own_settings import set_here
 from conductor.typed_command import command_name
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
-from studio.access.exposure import EVERY_ADDRESS, HEALTH, OPEN, configured_access, reaches_beyond, url_at
+from studio.access.exposure import EVERY_ADDRESS, OPEN, configured_access, reaches_beyond, url_at
 from studio.access.openid.logins import ISSUER
 from studio.access.password import SETTING
-from studio.api.serving.stop_signals import until_stop_signal
 from studio.cli.opening import confirm_keys
 from studio.cli.options import App, Configured, count, flag, not_empty, option
-from studio.cli.output.terminal import print_json, print_remark
+from studio.cli.output.terminal import print_remark
+from studio.cli.serving.app_process import HOST, PORT, free_ports, serve_app, wait_until_served
 from studio.cli.serving.on_ray import OnRay, serve_on_ray
 
 if TYPE_CHECKING:
     from studio.access.machine_token import MachineToken
 
-_APP = Path(__file__).resolve().parents[3] / "app.py"
-_APP_HOST = "127.0.0.1"
-_APP_PORT = 8501
 _API_HOST, _API_PORT = "127.0.0.1", 8600
 MOST_PROCESSES = 64
-_PORT_HELP = f"Default: {_APP_PORT}, or {_API_PORT} for the API alone."
+_PORT_HELP = f"Default: {PORT}, or {_API_PORT} for the API alone."
 _HOST_HELP = f"The address to listen at; beyond loopback the app needs {SETTING} or {ISSUER}."
 
 _port = count(_PORT_HELP, "PORT", least=0, most=65535)
 _processes = count(
     "Answer the API with N processes, beside the app or alone; see docs/scaling.md.",
     least=1,
+    most=MOST_PROCESSES,
+)
+_app_processes = count(
+    "Serve the app with M processes, at M ports from --port on, behind a balancer; see docs/scaling.md.",
+    "M",
     most=MOST_PROCESSES,
 )
 _api_port = count("Where the API's processes are beside the app.", "PORT", least=0, most=65535)
@@ -63,6 +59,7 @@ def serve(
     api_open: Annotated[bool, flag("--api-open", "Require no token of programs on this machine.")] = False,
     app_url: Annotated[str | None, option("The app's address, for links to runs.", "URL")] = None,
     *,
+    app_processes: Annotated[int, _app_processes] = 1,
     processes: Annotated[int, _processes] = 1,
     api_port: Annotated[int, _api_port] = _API_PORT,
     log_json: Annotated[bool, flag("--log-json", "Log as JSON lines, without texts and keys.")] = False,
@@ -73,7 +70,7 @@ def serve(
 
     Runs until the server stops; its exit code is the command's.
     """
-    on_ray.check(processes=processes, port=_API_PORT if port is None else port)
+    on_ray.check(processes=max(processes, app_processes), port=_API_PORT if port is None else port)
     configure(options)
     if app_url is not None:
         set_here("CONDUCTOR_APP_URL", app_url)
@@ -82,6 +79,8 @@ def serve(
     if log_json:
         set_here("CONDUCTOR_LOG", "json")
     api_only = api_only or on_ray.ray is not None
+    if api_only and app_processes > 1:
+        raise ServeError("--app-processes is for the app; leave --api-only out, or set --processes.")
     access = configured_access(host)
     if not api_only and access.logins is None and reaches_beyond(host):
         raise ServeError(
@@ -96,89 +95,66 @@ def serve(
         return serve_on_ray(on_ray, options, host=host or _API_HOST, port=port)
     if api_only:
         return _serve_api(host, port, processes, options)
-    if processes > 1:
-        _serve_beside(host, api_port, processes)
-    return _serve_app(host, port, as_json=options.json)
+    port = PORT if port is None else port
+    if app_processes > 1 or processes > 1:
+        return _serve_several(host, port, api_port, apps=app_processes, apis=processes, options=options)
+    [port] = free_ports(host or HOST, port)
+    if options.json:
+        url = _app_url(host, port)
+        _announce([url], {"url": url}, options=options)
+    serve_app(host, port, greet=not options.json)
+    return 0
 
 
 # -- the app ---------------------------------------------------------------------------------------
 
 
-def _serve_app(host: str | None, port: int | None, *, as_json: bool) -> int:
-    """Run Streamlit in this process, so that a signal which stops the command stops the server."""
-    port = _free_port(host or _APP_HOST, _APP_PORT if port is None else port)
-    sys.argv = ["streamlit", "run", str(_APP), "--server.port", str(port)]
-    if host is not None:
-        sys.argv += ["--server.address", host]
-    if as_json:
-        # Its own greeting would stand on stdout beside the object.
-        sys.argv += ["--logger.hideWelcomeMessage", "true"]
-        near = _APP_HOST if host is None or host in EVERY_ADDRESS else host
-        threading.Thread(target=_announce, args=(near, port), name="announcement", daemon=True).start()
-    # A second signal cancels the server's end, which it would report with a trace.
-    logging.getLogger("uvicorn.error").addFilter(_is_no_cancelling)
-    # The server ends in order, then raises the signal again.
-    with until_stop_signal():
-        # As `python -m streamlit` does; it ends with a `SystemExit`.
-        runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+def _serve_several(
+    host: str | None, port: int, api_port: int, *, apps: int, apis: int, options: Configured
+) -> int:
+    """Serve the app in processes of its own and, where it has several, the API in others beside it."""
+    # Here, because the app is started without it.
+    from studio.api.serving.server import listen_for_each, url_of  # noqa: PLC0415
+    from studio.cli.serving.api_process import serve_each  # noqa: PLC0415
+
+    apis = apis if apis > 1 else 0
+    _prepare_store(apps + apis)
+    created_token()
+    api_host = host or _API_HOST
+    listeners = listen_for_each(api_host, api_port, number=apis) if apis else []
+    ports = free_ports(host or HOST, port, number=apps)
+    urls = [_app_url(host, port) for port in ports]
+    api_url = url_of(api_host, listeners[0]) if apis else None
+    lines = [f"The app is at {' and '.join(urls)}. Ctrl+C ends all."]
+    if apis:
+        lines.append(f"The API is also at {api_url}, in {apis} processes of its own.")
+    if apps > 1:
+        lines.append(
+            "A browser has to stay with one process: put a balancer before them, by deploy/nginx.conf, "
+            "deploy/Caddyfile or deploy/traefik.yml (docs/scaling.md)."
+        )
+    shape = {"url": urls[0], "urls": urls, "api_url": api_url}
+    _announce(urls, shape, *lines, options=options)
+    serves = [(f"the app at port {port}", partial(serve_app, host, port, greet=False)) for port in ports]
+    serve_each(serves, api_host, listeners, apis)
     return 0
 
 
-def _is_no_cancelling(record: logging.LogRecord) -> bool:
-    return not record.getMessage().rstrip().endswith("CancelledError")
+def _app_url(host: str | None, port: int) -> str:
+    return url_at(HOST if host is None or host in EVERY_ADDRESS else host, port)
 
 
-def _announce(host: str, port: int) -> None:
-    """Print the app's address as JSON when it answers there."""
-    url = url_at(host, port)
-    # No proxy of the environment stands between this process and itself.
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while True:
-        try:
-            direct.open(f"{url}{HEALTH}", timeout=5.0).close()
-            break
-        except (OSError, HTTPException):
-            time.sleep(0.1)
-    print_json({"url": url})
+def _announce(urls: Sequence[str], shape: object, *lines: str, options: Configured) -> None:
+    """Print the shape with `--json`, else the lines, once the app answers there; returns at once."""
 
+    def announce() -> None:
+        wait_until_served(urls)
+        options.show(shape, *lines)
 
-def _free_port(host: str, port: int) -> int:
-    """The port, of 0 any free one, once the app can listen there. Raises `ServeError`."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as tried:
-        if os.name == "posix":
-            # As the app does; elsewhere this would take a port that another program listens at.
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            tried.bind((host, port))
-            tried.listen()
-        except OSError as error:
-            raise ServeError(
-                f"The app cannot listen at {host}, port {port}: {error.strerror}. Choose another --port or "
-                "--host."
-            ) from error
-        free: int = tried.getsockname()[1]
-    return free
+    threading.Thread(target=announce, name="announcement", daemon=True).start()
 
 
 # -- the API alone ---------------------------------------------------------------------------------
-
-
-def _serve_beside(host: str | None, port: int, processes: int) -> None:
-    """Start the API's processes beside the app, with whose process they end."""
-    # Here, because the app is started without it.
-    from studio.api.serving.server import listen_for_each, url_of  # noqa: PLC0415
-    from studio.cli.serving.api_process import serve_beside  # noqa: PLC0415
-
-    host = host or _API_HOST
-    _prepare_store(processes)
-    created_token()
-    listeners = listen_for_each(host, port, number=processes)
-    print_remark(f"The API is also at {url_of(host, listeners[0])}, in {processes} processes of its own.")
-    context = multiprocessing.get_context("spawn")
-    context.Process(target=serve_beside, args=(host, listeners, processes), name="api").start()
-    for listener in listeners:
-        listener.close()
 
 
 def _serve_api(host: str | None, port: int | None, processes: int, options: Configured) -> int:
@@ -198,7 +174,7 @@ def _serve_api(host: str | None, port: int | None, processes: int, options: Conf
     if processes == 1:
         serve_at(host, listeners[0])
     else:
-        serve_each(host, listeners, processes)
+        serve_each([], host, listeners, processes)
     return 0
 
 
@@ -209,13 +185,15 @@ def _prepare_store(processes: int) -> None:
 
     url = default_url()
     if processes > 1 and os.name != "posix":
-        raise ServeError("Several processes can share a port on POSIX systems only; leave --processes out.")
+        raise ServeError(
+            "Several processes are for POSIX systems only; leave --processes and --app-processes out."
+        )
     if processes > 1 and sqlite_file(url) is not None and not several_may_write():
         raise ServeError(
             f"{processes} processes need a store that all of them may write to at once, and {url} is a file "
             f"of SQLite {sqlite3.sqlite_version}, which can lose what several write at the same time (3.51.3 "
             "and later cannot): name a PostgreSQL database in CONDUCTOR_DATABASE_URL or --database "
-            "(docs/postgresql.md), or leave --processes out."
+            "(docs/postgresql.md), or leave --processes and --app-processes out."
         )
     SessionStore.open(url).close()
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,12 +34,17 @@ model = "simulated"
 
 @dataclass(frozen=True)
 class ApiProcesses:
-    """A running command; `url` ends with /v1, `log` is what it writes to stderr."""
+    """A running command; `url` ends with /v1, `log` is what it writes to stderr.
+
+    With several processes, `urls` are those of the app and `api_url` is that of the API.
+    """
 
     process: subprocess.Popen[str]
     url: str
     token: str
     log: Path
+    urls: Sequence[str] = ()
+    api_url: str | None = None
 
     @property
     def headers(self) -> dict[str, str]:
@@ -49,6 +54,14 @@ class ApiProcesses:
         """Ask `worker:alpha`, over a connection of its own, and read the whole answer."""
         body = {"model": "worker:alpha", **body}
         return httpx.post(f"{self.url}/{path}", json=body, headers=self.headers, timeout=SECONDS)
+
+    @property
+    def processes(self) -> list[int]:
+        """The living processes that it has started to serve, in the order of their starts."""
+        started = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [
+            int(pid) for pid in started.split() if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ]
 
     def end(self) -> int:
         """Send SIGTERM; the exit code."""
@@ -79,15 +92,22 @@ def serving_processes(
             command, stop=signal.SIGTERM, stdout=subprocess.PIPE, stderr=errors, env=environment, cwd=folder
         ) as process,
     ):
-        yield ApiProcesses(process, url_of(process, log), token, log)
+        printed = _printed(process, log)
+        urls, api_url = printed.get("urls", ()), printed.get("api_url")
+        yield ApiProcesses(process, printed["url"], token, log, urls, api_url)
 
 
 def url_of(process: subprocess.Popen[str], log: Path) -> str:
     """Where a `serve --json` answers; where it ends instead, what it has logged."""
+    return str(_printed(process, log)["url"])
+
+
+def _printed(process: subprocess.Popen[str], log: Path) -> dict[str, Any]:
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line, log.read_text(encoding="utf-8")
-    return str(json.loads(line)["url"])
+    shape: dict[str, Any] = json.loads(line)
+    return shape
 
 
 def owners(database: str, *, status: str = "running") -> dict[str, int]:

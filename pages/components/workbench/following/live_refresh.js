@@ -7,7 +7,9 @@
 
 import { connected, drawing, mounted } from "../../streamlit_patches/shared.js";
 
-const AGAIN = 5000;                                         // milliseconds until the same change is reported again
+// Milliseconds until the same change is reported again, or another one of the list of recent sessions: where many work,
+// it changes all the time.
+const AGAIN = 5000;
 // Streamlit sends what is set within one task for one fragment alone, and the press that chose what is read may have
 // set something in another.
 const AFTER_A_PRESS = 50;
@@ -95,7 +97,7 @@ class Watcher {
     this.show(what === "session" && typing());
     if (what === null || typing() || choosing()) return;
     const mark = `${what} ${now[what]}`;
-    if (mark === this.reported.mark && performance.now() - this.reported.at < AGAIN) return;
+    if ((what === "recent" || mark === this.reported.mark) && performance.now() - this.reported.at < AGAIN) return;
     this.reported = { mark, at: performance.now() };
     this.component.setTriggerValue("changed", what);
   }

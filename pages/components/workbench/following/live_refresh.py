@@ -21,7 +21,7 @@ from pages.components.streamlit_patches.script_message import others_changed, wh
 from pages.components.tab.notices import errors_shown
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
-from studio.workbench import Marks, Workbench
+from studio.workbench import Marks, Workbench, marks
 
 ASK_MILLISECONDS = 1_000
 
@@ -37,6 +37,10 @@ RUN_MILLISECONDS = 500
 REPLAY_MILLISECONDS = 250
 """Between two drawings of what moves. A replay is to look as smooth as its player's bars."""
 
+_CHANGES = "changes-part"
+RECENT_PART = "recent-part"
+"""The key of the fragment with the list of recent sessions."""
+
 SHARED_SECONDS = 0.2
 """How long fragments share one reading: less than a tick, so that each tick has a new one."""
 
@@ -45,9 +49,17 @@ Follows = Literal["answer", "step", "live", "drawer", "always"]
 
 
 def watch(
-    tab: TabState, marks: Marks, *, every: int | None = None, on_tick: Callable[[], None] = lambda: None
+    tab: TabState,
+    marks: Marks,
+    *,
+    every: int | None = None,
+    on_tick: Callable[[], None] = lambda: None,
+    on_changed: Callable[[], None] | None = None,
 ) -> None:
-    """Watch whether `marks` still hold; call `on_tick` `every` so many milliseconds, None for never."""
+    """Watch whether `marks` still hold; call `on_tick` `every` so many milliseconds, None for never.
+
+    Where they hold no more, call `on_changed`, by default have the whole page drawn.
+    """
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     _component(
         key="changes",
@@ -60,7 +72,7 @@ def watch(
             "tick": every,
         },
         height=1,
-        on_changed_change=tab.ask_redraw,
+        on_changed_change=on_changed or tab.ask_redraw,
         on_tick_change=on_tick,
     )
 
@@ -96,20 +108,32 @@ class CurrentView:
 
         _fragment(key, part)
 
-    def watch(self, marks: Marks) -> None:
-        """Have the browser ask for what moves, and whether `marks`, taken before the page was drawn, still
-        hold. A person who is typing is not interrupted: the page shows that there is news, and waits.
+    def watch(self, seen: Marks) -> None:
+        """Have the browser ask for what moves, and whether the marks `seen`, taken before the page was drawn,
+        still hold. A person who is typing is not interrupted: the page shows that there is news, and waits.
         """
-        view, every = self.of_page, None
+        view, every, self._marks = self.of_page, None, seen
         if view.moves or view.busy:
             every = RUN_MILLISECONDS if view.replay is None else REPLAY_MILLISECONDS
 
         def part() -> None:
             self._tab.redraw_if_asked()
-            watch(self._tab, marks, every=every, on_tick=self.tick)
+            watch(self._tab, self._marks, every=every, on_tick=self.tick, on_changed=self.changed)
 
         # In a fragment of its own, as a message of the page itself would break off what is being drawn.
-        _fragment("changes-part", part)
+        _fragment(_CHANGES, part)
+
+    def changed(self) -> None:
+        """Have what changed drawn: the list of recent sessions alone, or the whole page."""
+        if whole_page_follows():
+            return
+        # Before the list is read: what changes from now on is news.
+        now = marks(self._bench, self._tab.session)
+        if now.session != self._marks.session or others_changed("changes"):
+            self._tab.ask_redraw()
+            return
+        self._marks = now
+        self._tab.redraw([_CHANGES, RECENT_PART])
 
     def tick(self) -> None:
         """Have what moves drawn: the whole page where it is another one by now."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -52,6 +51,13 @@ def lives(process: int) -> bool:
     """Whether it runs; one that ended may still have to be waited for by init."""
     status = Path(f"/proc/{process}/status")
     return status.exists() and "State:\tZ" not in status.read_text(encoding="utf-8")
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=SECONDS).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def finished_in(served: ApiProcesses, database: str) -> set[int]:
@@ -206,17 +212,28 @@ def test_processes_end_where_their_parent_is_killed(three: ApiProcesses, databas
     until(lambda: not any(map(lives, processes)))
 
 
-def test_the_app_has_processes_of_the_api_beside_it(database: str, tmp_path: Path, upstream: Served) -> None:
-    options = ("--processes", "2", "--api-port", "0")
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_the_app_and_the_api_have_processes_of_which_a_lost_one_comes_back(
+    database: str, tmp_path: Path, upstream: Served, ending: signal.Signals
+) -> None:
+    options = ("--app-processes", "2", "--processes", "2", "--api-port", "0")
     with serving_processes(
-        database, tmp_path / "beside", upstream.base_url, *options, beside_app=True
-    ) as app:
-        assert httpx.get(app.url).status_code == 200
-        address = re.search(r"The API is also at (\S+), in 2 processes", app.log.read_text(encoding="utf-8"))
-        assert address is not None
-        beside = replace(app, url=address[1])
+        database, tmp_path / "both", upstream.base_url, *options, beside_app=True
+    ) as served:
+        assert served.api_url is not None
+        beside = replace(served, url=served.api_url)
         until(lambda: len(finished_in(beside, database)) == 2)
-        processes = finished_in(beside, database)
-        assert app.process.pid not in processes
-        app.process.kill()
+        apps, apis = served.processes[:2], served.processes[2:]
+        assert finished_in(beside, database) == set(apis)
+        os.kill(apps[0], signal.SIGKILL)
+        assert answers(served.urls[1])
+        port = httpx.URL(served.urls[0]).port
+        line = f"process {apps[0]} of the app at port {port} ended (killed by SIGKILL); another one starts"
+        until(lambda: line in served.log.read_text(encoding="utf-8"))
+        until(lambda: answers(served.urls[0]))
+        processes = served.processes
+        assert len(processes) == 4
+        served.process.send_signal(ending)
+        assert served.process.wait(SECONDS) == (-ending if ending == signal.SIGKILL else 0)
         until(lambda: not any(map(lives, processes)))
+        assert "Traceback" not in served.log.read_text(encoding="utf-8")

@@ -17,9 +17,11 @@ import httpx
 import pytest
 from typer import BadParameter
 
+from conductor.errors import ServeError
 from storage import SessionStore
 from storage.database import database
 from studio.cli.options import Configured
+from studio.cli.serving.app_process import free_ports
 from studio.cli.serving.on_ray import Replicas, replicas
 from studio.cli.serving.serve import configure
 from tests.studio.cli.command_line import Line
@@ -162,16 +164,47 @@ def test_an_address_that_is_not_of_this_machine_is_one_sentence(
 
 
 @pytest.mark.usefixtures("nothing_starts")
-@pytest.mark.parametrize("options", [[], ["--api-only"]])
+@pytest.mark.parametrize(
+    ("options", "number"),
+    [
+        (["--processes", "2", "--api-only"], 2),
+        (["--processes", "2"], 3),
+        (["--app-processes", "2"], 2),
+        (["--app-processes", "2", "--processes", "2"], 4),
+    ],
+)
 def test_several_processes_are_not_over_a_file_that_could_lose_writes(
-    line: Line, monkeypatch: pytest.MonkeyPatch, options: list[str]
+    line: Line, monkeypatch: pytest.MonkeyPatch, options: list[str], number: int
 ) -> None:
     monkeypatch.setattr(database, "several_may_write", lambda: False)
-    result = line("serve", "--port", "0", "--processes", "2", *options)
+    result = line("serve", "--port", "0", *options)
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith(
-        "conductor: 2 processes need a store that all of them may write to at once, and "
+        f"conductor: {number} processes need a store that all of them may write to at once, and "
     )
+
+
+@pytest.mark.usefixtures("nothing_starts")
+@pytest.mark.parametrize(
+    ("offset", "error"),
+    [
+        (0, "Address already in use. Choose another --port or --host."),
+        (1, "Address already in use. Choose another --port or --host."),
+        (None, "there is no such port. Choose another --port or --host."),
+    ],
+)
+def test_each_port_of_several_processes_of_the_app_has_to_be_free(offset: int | None, error: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = 65535 if offset is None else listener.getsockname()[1] - offset
+        with pytest.raises(ServeError, match=error):
+            free_ports("127.0.0.1", port, number=2)
+
+
+@pytest.mark.usefixtures("nothing_starts")
+def test_the_api_alone_has_no_processes_of_the_app(line: Line) -> None:
+    result = line("serve", "--api-only", "--app-processes", "2")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("conductor: --app-processes is for the app; ")
 
 
 @pytest.mark.usefixtures("nothing_starts")
@@ -184,7 +217,7 @@ def test_several_processes_are_not_over_a_file_that_could_lose_writes(
         ),
         (
             ["--ray", "h:1", "--processes", "2"],
-            "--processes is for one machine; with --ray, set --replicas.",
+            "--processes and --app-processes are for one machine; with --ray, set --replicas.",
         ),
         (
             ["--ray", "h:1", "--port", "0"],

@@ -16,6 +16,7 @@ from pages.components.workbench.following.live_refresh import (
     RUN_MILLISECONDS,
     CurrentView,
 )
+from studio.workbench import marks
 from tests.support.runs.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -83,9 +84,9 @@ def test_the_page_of_a_run_has_one_timer_and_no_fragment_one_of_its_own(app, run
         timers.extend([] if run_every is None else [key])
         return fragment(part, key=key, run_every=run_every)
 
-    def watched(tab, marks, *, every, on_tick):
+    def watched(tab, marks, *, every, **callbacks):
         timers.append(every)
-        watch(tab, marks, every=every, on_tick=on_tick)
+        watch(tab, marks, every=every, **callbacks)
 
     monkeypatch.setattr(st, "fragment", count_timers)
     monkeypatch.setattr(live_refresh, "watch", watched)
@@ -114,6 +115,22 @@ def test_a_tick_draws_only_what_moves_and_is_seen(desk, running, monkeypatch, se
         current.fragment(key, print, follows=follows)
     current.tick()
     assert keys == expected
+
+
+def test_what_others_ask_draws_the_list_of_recent_sessions_alone(desk, session, monkeypatch):
+    (bench, tab), redraws = desk, []
+    tab.open(session)
+    current = CurrentView(bench, tab, session)
+    monkeypatch.setattr(live_refresh, "_fragment", lambda *_: None)
+    monkeypatch.setattr(tab, "redraw", redraws.extend)
+    monkeypatch.setattr(tab, "ask_redraw", lambda: redraws.append("the whole page"))
+    current.watch(marks(bench, session))
+    bench.ask("What do others ask?")
+    current.changed()
+    assert redraws == ["changes-part", "recent-part"]
+    bench.store.sessions.rename(session, "By another person")
+    current.changed()
+    assert redraws[2:] == ["the whole page"]
 
 
 def test_a_page_that_stands_still_is_read_again_when_a_fragment_is_drawn_again(bench, tab, session, loads):
