@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import replace
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from conductor.engine.continuation import resumed
@@ -116,6 +116,7 @@ class Resuming:
         return last
 
     def _interrupted(self, run: RunRecord) -> int:
-        """How many of the session's newest runs in a row ended with their process."""
-        runs = self._bench.store.runs.of_session(run.session)
+        """How many runs of the session in a row ended with their process, this one the last of them."""
+        # Another process may have gone on with it since it was found to be due.
+        runs = dropwhile(lambda one: one.id != run.id, self._bench.store.runs.of_session(run.session))
         return sum(1 for _ in takewhile(lambda one: one.status == "interrupted", runs))

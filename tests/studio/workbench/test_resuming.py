@@ -89,7 +89,7 @@ def test_of_several_processes_one_goes_on_with_a_run(url: str, monkeypatch: pyte
         assert [run.status for run in one.store.runs.of_session(session)] == ["finished", "interrupted"]
 
 
-def test_a_run_is_not_resumed_once_a_person_went_on_with_its_session(
+def test_a_run_is_not_resumed_once_a_person_or_another_process_went_on_with_its_session(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = broken_off(url, monkeypatch)
@@ -98,7 +98,7 @@ def test_a_run_is_not_resumed_once_a_person_went_on_with_its_session(
         bench.running.start(session)
         bench.activities.wait(session)
         with pytest.raises(StorageError, match="This session went on since"):
-            bench.store.runs.start(run="x", session=session, revision=run.revision, resumes=run.id)
+            go_on(bench, run)
         assert [run.status for run in bench.store.runs.of_session(session)] == ["finished", "interrupted"]
 
 
