@@ -38,7 +38,6 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-@lru_cache(maxsize=1024)
 def excerpt(text: str, length: int = EXCERPT_LENGTH) -> str:
     """The first `length` characters of a text as a reader sees it; cut ones end with an ellipsis."""
     read = text[:_READ]
@@ -59,6 +58,8 @@ def last_line(text: str, length: int = EXCERPT_LENGTH) -> str:
     return ""
 
 
+# A page asks for two of each of a thousand steps' outputs again and again. It holds what is looked at.
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     parts: list[str] = []
     for block in _blocks(_parser().parse(text)):

@@ -110,7 +110,7 @@ class WithoutAccess(Value):
             return ()
         if self.which == "final":
             return access
-        return (read for read in access if not any(read in workflow.ancestors(other) for other in access))
+        return workflow.waits[reader]
 
 
 class WithoutIdleSteps(Value):

@@ -173,23 +173,29 @@ class _Merge:
         depend on who was first.
         """
 
-        def content(side: _Side) -> tuple[list[str], str]:
+        def content(at: int) -> tuple[list[str], str]:
             # Steps of one content may be read by different ones.
-            steps = [self._step(added).model_dump_json() for added in self._group(side, node)]
-            return steps, side.content
+            return [self._step(added).model_dump_json() for added in groups[at]], self.sides[at].content
 
-        in_order = sorted((self.mine, self.theirs), key=content)
-        return [added for side in in_order for added in self._group(side, node)]
+        groups = {at: self._added[at].get(node, []) for at in (1, 2)}
+        if not any(groups.values()):
+            return []
+        return [added for at in sorted(groups, key=content) for added in groups[at]]
 
-    def _group(self, side: _Side, after: _Node | None) -> list[_Node]:
-        group: list[_Node] = []
+    @cached_property
+    def _added(self) -> tuple[dict[_Node | None, list[_Node]], ...]:
+        """What each side put behind which common step (None: before all)."""
+        return tuple(map(self._groups, self.sides))
+
+    def _groups(self, side: _Side) -> dict[_Node | None, list[_Node]]:
+        groups: dict[_Node | None, list[_Node]] = {}
         behind: _Node | None = None
         for node in side.order:
             if node in self.common:
                 behind = node
-            elif node[0] != "base" and behind == after:
-                group.append(node)
-        return group
+            elif node[0] != "base":
+                groups.setdefault(behind, []).append(node)
+        return groups
 
     def _reads(self, node: _Node) -> set[_Node]:
         """The reads of the merged step: those that no edit removed, and those that an edit added."""

@@ -208,13 +208,13 @@ class Workflow(Value, Drawable):
             return "chain"
         if not any(reads[:-1]) and len(reads[-1]) == count - 1:
             return "fan-out"
-        waits = self._waits()
-        readers = Counter(read for needed in waits for read in needed)
-        if readers.total() == count - 1 and (max(map(len, waits)) == 1 or max(readers.values()) == 1):
+        readers = Counter(read for needed in self.waits for read in needed)
+        if readers.total() == count - 1 and (max(map(len, self.waits)) == 1 or max(readers.values()) == 1):
             return "tree"
         return "general"
 
-    def _waits(self) -> Sequence[Sequence[int]]:
+    @cached_property
+    def waits(self) -> Sequence[Sequence[int]]:
         """What each step waits for: what it reads, without what reaches it on a longer way as well."""
         longer = [reduce(or_, (self._reached[read] for read in step.access), 0) for step in self.steps]
         return [

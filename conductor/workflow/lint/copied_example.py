@@ -40,7 +40,7 @@ def _alike(left: Sequence[str], right: Sequence[str]) -> bool:
     return shared >= max(_LEAST_WORDS, _SHARE * shorter)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2_048)
 def _words(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+", text[:2_000].casefold()))
 

@@ -95,7 +95,7 @@ class Mention:
     steps: tuple[int, ...] = ()
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2_048)
 def mentions(instruction: str) -> tuple[Mention, ...]:
     """Every mention of other steps' output, those that name a step by its number first."""
     long = len(instruction) > 2 * _EDGE
@@ -189,8 +189,7 @@ def checks_own_work(subject: Subject) -> Iterator[Finding]:
         if own.pin is not None or not own.access or not _JUDGES.match(own.instruction):
             continue
         # What a step reads that came before in the same line of work is not what it judges.
-        before = frozenset().union(*(workflow.ancestors(read) for read in own.access))
-        judged = [read for read in own.access if read not in before]
+        judged = workflow.waits[step]
         if all(workflow.steps[read].worker == own.worker for read in judged):
             sentence = f"Step {step + 1} checks {named(judged)}, and {own.worker} does both."
             fixes = tuple(given_to_others(subject, step, besides={own.worker}))

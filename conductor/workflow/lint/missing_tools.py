@@ -136,7 +136,7 @@ def _fitting(kind: str, tools: Collection[str]) -> tuple[str, ...]:
     return tuple(tool for tool in tools if _KINDS[kind][1].search(tool))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2_048)
 def _ordered(instruction: str) -> tuple[str, ...]:
     """What the sentences of an instruction order that takes a tool."""
     read = sentences(instruction)

@@ -6,6 +6,7 @@ A step has a row. Below it a line runs down to the last step that reads it, in a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 
 from conductor.workflow.model import Workflow
 from studio.cli.output.terminal import folded, lane_text
@@ -25,10 +26,11 @@ def plan_lines(workflow: Workflow, remarks: Sequence[str] = ()) -> Iterator[str]
     in lines that it does not break, beside the lanes.
     """
     yield f"{workflow.topology}, {len(workflow)} step{'s' if len(workflow) > 1 else ''}"
-    lanes = list(_lanes(workflow))
+    # No more of them than until one is too wide: that of a thousand steps may be a thousand wide.
+    lanes = list(takewhile(lambda lane: len(lane[0]) < 2 * _WIDEST, _lanes(workflow)))
+    if len(lanes) < len(workflow):
+        lanes = [("", "")] * len(workflow)
     width = max(len(row) for row, _ in lanes)
-    if width >= 2 * _WIDEST:
-        lanes, width = [("", "")] * len(lanes), 0
     for at, (step, (row, below)) in enumerate(zip(workflow.steps, lanes, strict=True)):
         seen = f" (sees {', '.join(str(read + 1) for read in step.access)})" if step.access else ""
         remark = f" [{remarks[at]}]" if remarks else ""
@@ -44,7 +46,8 @@ def _lanes(workflow: Workflow) -> Iterator[tuple[str, str]]:
     waiting: dict[int, int] = {}
     ended: int | None = None
     for at, step in enumerate(workflow.steps):
-        reads = {lane for lane, read in waiting.items() if read in step.access}
+        access = frozenset(step.access)
+        reads = {lane for lane, read in waiting.items() if read in access}
         closing = {lane for lane in reads if last[waiting[lane]] == at}
         # Right below a step that none reads, a reading one would look like its reader.
         free = (lane for lane in range(len(workflow) + 1) if lane not in waiting and lane != ended)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.text.excerpt import EXCERPT_LENGTH, excerpt, last_line
+from tests.support.cases.reading_work import work
 
 
 @pytest.mark.parametrize(
@@ -64,3 +65,15 @@ def test_a_hostile_text_costs_no_more_than_its_beginning():
     for text in ("`" * 1_000_000, "*a" * 500_000, "[" * 1_000_000, "> " * 500_000):
         assert len(excerpt(text)) <= EXCERPT_LENGTH
         assert len(last_line(text)) <= EXCERPT_LENGTH
+
+
+def test_the_excerpts_of_a_thousand_steps_are_read_once() -> None:
+    texts = [f"**Part {at}** is done, and `it` is {at}." for at in range(1_000)]
+
+    def of_all() -> None:
+        for length in (90, 24):
+            for text in texts:
+                excerpt(text, length)
+
+    first, second = (work(of_all, package="conductor.text") for _ in range(2))
+    assert second < first / 10
