@@ -200,7 +200,7 @@ OTHER_KEY = generate_private_key(public_exponent=65537, key_size=2048)
         ({"token": {"sub": None}}, "is damaged"),
         ({"algorithm": "none", "key": None}, "signs its ID tokens with 'none'"),
         ({"algorithm": "HS256", "key": SECRET.ljust(32)}, "signs its ID tokens with 'HS256'"),
-        ({"key": OTHER_KEY}, "signature is wrong"),
+        pytest.param({"key": OTHER_KEY}, "signature is wrong", id="another key"),
         ({"claims": {"email": "eve@else.org", "email_verified": True}}, "eve@else.org may not log in here"),
         ({"claims": {"email": "eve@sub.example.org", "email_verified": True}}, "may not log in here"),
         ({"claims": {"email": "ada@example.org", "email_verified": False}}, "no verified e-mail address"),
