@@ -48,12 +48,12 @@ def to_json(adapter: TypeAdapter[T], value: T) -> str:
         return portable(json.dumps(adapter.dump_python(value), ensure_ascii=False, separators=(",", ":")))
 
 
-def from_json(adapter: TypeAdapter[T], text: str) -> T:
-    """The value this JSON text holds, without the fields that a later version adds. Raises `StorageError`
-    where it is not of the expected form.
+def from_json(adapter: TypeAdapter[T], text: str, *, exact: bool = False) -> T:
+    """The value this JSON text holds, without the fields that a later version adds, or, `exact`, only if it
+    has none. Raises `StorageError` where it is not of the expected form.
     """
     try:
-        return adapter.validate_json(text, extra="ignore")
+        return adapter.validate_json(text, extra="forbid" if exact else "ignore")
     except (ValidationError, WorkflowError) as error:
         raise unreadable(text, error) from error
 

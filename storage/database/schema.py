@@ -57,14 +57,16 @@ class PlainText(TypeDecorator[str]):
 
 
 class Json(TypeDecorator[Any]):
-    """A value as JSON text; a row gives the value back."""
+    """A value as JSON text; a row gives the value back. `exact`: a value with more fields is not read, as a
+    limit that is passed over would be none.
+    """
 
     impl = Text
     cache_ok = True
 
-    def __init__(self, adapter: TypeAdapter[Any]) -> None:
+    def __init__(self, adapter: TypeAdapter[Any], *, exact: bool = False) -> None:
         super().__init__()
-        self.adapter = adapter
+        self.adapter, self.exact = adapter, exact
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
         return None if value is None else to_json(self.adapter, value)
@@ -74,7 +76,7 @@ class Json(TypeDecorator[Any]):
 
     def read(self, text: str | None) -> Any:
         """The value that a row's text holds. Raises `StorageError` as `from_json`."""
-        return None if text is None else from_json(self.adapter, text)
+        return None if text is None else from_json(self.adapter, text, exact=self.exact)
 
 
 class Stored(Json):
@@ -285,11 +287,13 @@ API_TOKENS = _table(
     key="id",
     required="name digest created_at limits",
     optional="used_at revoked_at",
-    limits=Json(TypeAdapter(TokenLimits)),
+    limits=Json(TypeAdapter(TokenLimits), exact=True),
 )
 
 # By the name of the person, "*" for everyone without limits of their own.
-PEOPLE_LIMITS = _table("people_limits", key="person", required="limits", limits=Json(TypeAdapter(Limits)))
+PEOPLE_LIMITS = _table(
+    "people_limits", key="person", required="limits", limits=Json(TypeAdapter(Limits), exact=True)
+)
 
 # What was left at that time of a minute's requests and tokens; `token` or `person` is "". A rate that is open
 # is empty.
