@@ -158,12 +158,12 @@ class TokenAuthenticator:
             raise _too_fast(token, admitted)
         return self._principal(token, admitted)
 
-    async def sender(self, token: str | None) -> Principal | None:
-        """Who sent an earlier request with the token of that id (None: without one), which goes on within the
-        token's limits of now. None if the token was revoked, or its budget is used up.
+    async def sender(self, token: str | None, *, person: str | None = None) -> Principal | None:
+        """Who sent an earlier request with the token of that id (None: without one, for `person`), which goes
+        on within the token's limits of now. None if the token was revoked, or its budget is used up.
         """
         if token is None:
-            return Principal(keeps_unstored=self._keeps_unstored)
+            return Principal(keeps_unstored=self._keeps_unstored, person=person)
         stored = await asyncio.to_thread(lambda: self._tokens().with_digest(token))
         if stored is None or stored[0].revoked_at is not None:
             return None

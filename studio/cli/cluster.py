@@ -44,7 +44,8 @@ def crew_of(address: str | None, bench: Workbench, options: Configured) -> Crew 
     from studio.cluster.brief import Brief  # noqa: PLC0415
     from studio.cluster.ray_crew import RayCrew  # noqa: PLC0415
 
-    return RayCrew(Brief.of(bench.pool, options.pool), database=database_for_machines(options))
+    brief = Brief.of(bench.pool, options.pool)
+    return RayCrew(brief, database=database_for_machines(options), by=bench.asker)
 
 
 @contextmanager

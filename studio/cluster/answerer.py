@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Event as Flag
 
 from conductor.errors import ConductorError
+from conductor.runs.request import Asker
 from storage.store import SessionStore
 from studio.cluster.brief import Brief, no_store, on_this_machine
 from studio.composition import open_workbench
@@ -26,12 +27,12 @@ twenty seconds.
 
 
 class Answerer:
-    """Answers items of one evaluation. `database` is the store's URL, None if the machine's environment
-    names it.
+    """Answers items of one evaluation for `by`. `database` is the store's URL, None if the machine's
+    environment names it.
     """
 
-    def __init__(self, brief: Brief, evaluation: str, database: str | None) -> None:
-        self._brief, self._evaluation, self._database = brief, evaluation, database
+    def __init__(self, brief: Brief, evaluation: str, database: str | None, by: Asker) -> None:
+        self._brief, self._evaluation, self._database, self._by = brief, evaluation, database, by
         self._stop = Flag()
         self._bench: Workbench | None = None
 
@@ -41,7 +42,8 @@ class Answerer:
         if self._bench is not None or refused is not None:
             return refused
         try:
-            self._bench = open_workbench(pool=Path(self._brief.pool), database=self._database)
+            own = open_workbench(pool=Path(self._brief.pool), database=self._database)
+            self._bench = own.on(own.runner.runtimes, by=self._by)
             self._bench.store.evaluations.find(self._evaluation)
             return self._brief.unusable_in(self._bench.pool)
         except ConductorError as error:

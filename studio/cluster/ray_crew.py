@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import ceil
 
+from conductor.runs.request import Asker
 from studio.cluster.answerer import Answerer
 from studio.cluster.brief import Brief
 from studio.cluster.shift import Done, Failed, Shift, places
@@ -17,10 +18,12 @@ _Units = tuple[Unit, ...]
 
 
 class RayCrew:
-    """A process for each CPU of the cluster that is connected to; `database` as `Answerer` has it."""
+    """A process for each CPU of the cluster that is connected to; `database` and `by` as `Answerer` has
+    them.
+    """
 
-    def __init__(self, brief: Brief, *, database: str | None) -> None:
-        self._brief, self._database = brief, database
+    def __init__(self, brief: Brief, *, database: str | None, by: Asker) -> None:
+        self._brief, self._database, self._by = brief, database, by
 
     def answer(
         self, evaluation: str, units: Sequence[Unit], *, parallel: int, over: Callable[[], bool]
@@ -33,6 +36,7 @@ class RayCrew:
             self._brief,
             evaluation,
             self._database,
+            self._by,
             processes=min(processes, len(batches)),
             named=_questions,
         )

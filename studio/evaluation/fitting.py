@@ -22,6 +22,7 @@ from conductor.values.messages import Usage
 from storage import SessionStore
 from storage.records import EvaluationRecord
 from studio.evaluation.results import scored_cells
+from studio.sessions.person_limits import admitted
 from studio.workbench import Workbench
 
 GROUPS = f"{PREFIX}masrouter"
@@ -85,8 +86,9 @@ def fit_on(bench: Workbench, record: EvaluationRecord, planner: str, *, limit: i
     """The planner fitted on the evaluation's results, by the workers as the pool has them now.
 
     Raises `PlanError` for a planner that learns nothing, `DataError` where there is nothing to learn from or
-    a worker is not as it was.
+    a worker is not as it was, `LimitReached` where the budget of who asks is used up.
     """
+    _ = admitted(bench.store, bench.asker, paced=False)
     baseline = planner_named(planner, bench.pool)
     if not isinstance(baseline, Baseline):
         raise PlanError(f"The planner {planner[:200]!r} learns nothing.")

@@ -20,6 +20,7 @@ from conductor.workers.simulated import SimulatedWorker
 from pages.components.tab import services
 from pages.components.tab.state import plain
 from storage import SessionStore
+from studio.sessions.notes import AUTHOR
 from studio.workbench import Workbench
 from tests.support.runs.conductor_cases import BROKEN, ScriptedConductor, plan_text
 from tests.support.runs.used_by import used_by
@@ -240,7 +241,7 @@ def test_an_edit_of_an_alternative_still_shows_where_it_came_from(app, bench):
     assert not page.run().exception
 
 
-def test_thumbs_are_kept_with_the_run_and_taken_back(app, bench):
+def test_thumbs_are_kept_with_the_run_and_taken_back(app, bench, monkeypatch):
     page, session = opened(bench, app, ONE)
     bench.running.start(session)
     bench.activities.wait(session)
@@ -251,5 +252,12 @@ def test_thumbs_are_kept_with_the_run_and_taken_back(app, bench):
     widget.set_value(1).run()
     assert bench.store.corrections.rating(run) == "up"
     assert "You rated this answer good." in texts(page.run().caption)
+    # With a name, only what stands under it is one's own.
+    monkeypatch.setenv(AUTHOR, "Ada")
+    assert "A person rated this answer good." in texts(page.run().caption)
+    bench.store.corrections.rate(run, "up", author="Ada")
+    assert "You rated this answer good." in texts(page.run().caption)
+    bench.store.corrections.rate(run, "up", author="Grace")
+    assert "Grace rated this answer good." in texts(page.run().caption)
     page.get("feedback")[0].set_value(None).run()
     assert bench.store.corrections.rating(run) is None

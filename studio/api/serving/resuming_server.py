@@ -95,7 +95,7 @@ class ResumingServer:
             await self._backend.call(_begin, run)
             return
         work = await self._backend.call(lambda bench: bench.resuming.work(run))
-        principal = await self._service.auth.sender(run.token)
+        principal = await self._service.auth.sender(run.token, person=run.person)
         if work is None or principal is None:
             return
         pool = await self._backend.pool()

@@ -69,7 +69,7 @@ def test_a_node_that_is_killed_in_the_middle_changes_nothing_in_the_table(
         assert evaluations.run(here.id).failure is None
         there = evaluations.add(_data(), PLANNERS, SPEC)
         with connected(cluster.address):
-            crew = RayCrew(Brief.of(bench.pool, pool), database=database)
+            crew = RayCrew(Brief.of(bench.pool, pool), database=database, by=bench.asker)
             progress = evaluations.run(there.id, listen=kill, crew=crew)
         assert killed
         assert killed[0] < progress.cells

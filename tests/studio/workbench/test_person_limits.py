@@ -15,9 +15,10 @@ from conductor.values.messages import Usage
 from storage import EVERYTHING
 from storage.limits import Limits
 from storage.tables.people.people_limits import EVERYONE
+from studio.evaluation.fitting import fit_on
 from studio.sessions.notes import AUTHOR
 from studio.workbench import Workbench
-from tests.studio.workbench.beginnings import DOORS, evaluate, with_a_run, workbench
+from tests.studio.workbench.beginnings import DOORS, evaluate, evaluation, with_a_run, workbench
 from tests.support.runs.broken_off import broken_off, opened
 from tests.support.runs.charges import took
 
@@ -109,6 +110,17 @@ def test_a_run_that_uses_up_the_budget_of_a_person_is_stopped(session: str, benc
     assert crossing is not None
     assert crossing.words.startswith("960 of 1,000 tokens used, and the next call takes at least about ")
     assert "(the person's limit of this month, renewed on 20" in crossing.words
+
+
+def test_a_baseline_is_not_fitted_where_the_budget_of_a_person_is_used_up(
+    session: str, bench: Workbench
+) -> None:
+    evaluation(bench)
+    (record,) = bench.store.evaluations.listed()
+    bench.store.people.set_limits("Ada", Limits(tokens=100))
+    bench.store.ledger.add(took(Usage(prompt_tokens=90, completion_tokens=30)), by=Asker(person="Ada"))
+    with pytest.raises(LimitReached, match="budget of Ada is used up"):
+        fit_on(bench, record, "baseline:routerdc")
 
 
 def test_what_goes_on_by_itself_keeps_to_the_budget_and_takes_no_request_of_the_minute(

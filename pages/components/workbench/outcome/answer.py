@@ -208,8 +208,8 @@ def thumbs(bench: Workbench, tab: TabState, view: SessionView) -> None:
     # The store counts, where another tab may have judged meanwhile.
     key = show_stored(f"thumbs-{run}", None if rating is None else _THUMBS.index(rating))
     with row("thumbs"):
-        who = rater if rater != bench.asker.person else None
-        st.caption(_RATED[rating].format(who=plain(who or "You")), width="content")
+        who = "You" if rater == bench.asker.person else plain(rater or "A person")
+        st.caption(_RATED[rating].format(who=who), width="content")
         st.feedback("thumbs", key=key, on_change=on_choice(key, rated))
         if view.as_run and state.status == "finished" and _found_wrong(bench, view, rating):
             action(

@@ -44,18 +44,18 @@ def test_a_server_goes_on_with_a_run_of_the_app_unless_it_is_set_not_to(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reran", [True, False])
-def test_a_response_that_a_person_ran_again_goes_on_for_that_person_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, reran: bool
+@pytest.mark.parametrize("has_token", [True, False])
+def test_a_response_goes_on_for_who_began_it_or_ran_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_token: bool, reran: bool
 ) -> None:
     monkeypatch.setenv("CONDUCTOR_RESUME", "on")
     url, session = f"sqlite:///{tmp_path / 'conductor.db'}", "0123456789abcdef"
     opening = opening_shape(ResponsesRequest.read(b'{"model": "conductor", "input": "Why?"}'), started_at=1.0)
     with SessionStore.open(url) as store:
-        token = store.tokens.create("lab")[0].id
-        stored_as = RequestSession(token=token, response=ResponseOrigin().beside(opening))
+        by = Asker(token=store.tokens.create("lab")[0].id) if has_token else Asker(person="Grace")
+        stored_as = RequestSession(token=by.token, response=ResponseOrigin().beside(opening))
         store.requests.begin(RunRequest("Why?"), session=session, stored_as=stored_as).result()
         store.revisions.add(session, STEPS, origin="human")
-    by = Asker(token=token)
     broken_off(url, monkeypatch, session=session, by=by)
     if reran:
         by = Asker(person="Ada")
