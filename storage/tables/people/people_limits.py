@@ -27,7 +27,7 @@ def set_limits(connection: Connection, person: str, limits: Limits | None) -> st
 
     Raises `StorageError` for a name that is empty or too long.
     """
-    name = portable(person).strip()
+    name = _name(person)
     if not 0 < len(name) <= MAX_PERSON:
         raise StorageError(f"A person has a name of 1 to {MAX_PERSON} characters; no limit was changed.")
     connection.execute(PEOPLE_LIMITS.delete().where(PEOPLE_LIMITS.c.person == name))
@@ -44,9 +44,16 @@ def limits_by_person(connection: Connection) -> Mapping[str, Limits]:
 
 def limits_of(connection: Connection, person: str) -> Limits | None:
     """The person's own limits, else those of everyone; None without any."""
-    both = select(PEOPLE_LIMITS).where(PEOPLE_LIMITS.c.person.in_((person, EVERYONE)))
+    name = _name(person)
+    both = select(PEOPLE_LIMITS).where(PEOPLE_LIMITS.c.person.in_((name, EVERYONE)))
     limits = {row.person: row.limits for row in connection.execute(both)}
-    return limits.get(person, limits.get(EVERYONE))
+    return limits.get(name, limits.get(EVERYONE))
+
+
+def _name(person: str) -> str:
+    """The name as it is stored: an address in small letters, as that of who is logged in."""
+    name = portable(person).strip()
+    return name.lower() if "@" in name else name
 
 
 def spent(connection: Connection, now: float, person: str, limits: Limits) -> Spent:

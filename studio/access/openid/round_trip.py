@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -27,6 +28,8 @@ CALLBACK = "/oauth2callback"
 ATTEMPT_SECONDS = 600
 
 _LONGEST_TARGET = 1_500
+
+_OTHER = re.compile("[^0-9a-f]")
 
 
 class RoundTrip:
@@ -115,7 +118,8 @@ def _set(answer: Response, cookie: str, value: str, seconds: int, attempt: Login
 
 def _attempt_cookie(request: Request, state: str) -> str:
     """Of a login each, so that those of two tabs do not end each other."""
-    return f"conductor-login{port_of(request)}-{state[:8]}"
+    # A state that is none may have any characters, and a cookie's name has few.
+    return f"conductor-login{port_of(request)}-{_OTHER.sub('', state[:8])}"
 
 
 def _target(to: str) -> str:

@@ -17,6 +17,7 @@ from storage.limits import Limits
 from storage.tables.people.people_limits import EVERYONE
 from studio.evaluation.fitting import fit_on
 from studio.sessions.notes import AUTHOR
+from studio.sessions.person_limits import PersonLimits
 from studio.workbench import Workbench
 from tests.studio.workbench.beginnings import DOORS, evaluate, evaluation, with_a_run, workbench
 from tests.support.runs.broken_off import broken_off, opened
@@ -144,3 +145,11 @@ def test_what_goes_on_by_itself_keeps_to_the_budget_and_takes_no_request_of_the_
         bench.activities.wait(session)
         newest = bench.store.runs.of_session(session)[0]
         assert (newest.status, newest.person) == ("finished", "Ada")
+
+
+@pytest.mark.parametrize("person", ["ada@example.org", "Ada@Example.org"])
+def test_an_address_has_its_limits_however_it_is_written(bench: Workbench, person: str) -> None:
+    bench.store.people.set_limits(" Ada@Example.ORG ", Limits(tokens=100))
+    limits = PersonLimits.of(bench.store, Asker(person=person))
+    assert limits is not None
+    assert limits.limits == Limits(tokens=100)

@@ -289,3 +289,13 @@ def test_a_provider_that_is_away_or_another_one_is_named_on_the_page(provider: O
     gone = People("http://127.0.0.1:9", client_id=CLIENT, client_secret=SECRET, allow="*")
     answer = client_of(gone).get("/login")
     assert (answer.status_code, "127.0.0.1:9 cannot be reached" in answer.text) == (401, True)
+
+
+@pytest.mark.parametrize("state", ['é\x00;,"', "a b=c", "../x"])
+def test_a_state_that_no_login_has_admits_no_person(provider: OpenIdProvider, state: str) -> None:
+    client = client_of(people_of(provider))
+    name = "conductor-login-" + state[:8]
+    cookie = {"cookie": f"{name}=x; conductor-login-=x; conductor-login-abc=x".encode()}
+    answer = client.get("/oauth2callback", params={"state": state, "code": "x"}, headers=PAGE | cookie)
+    assert answer.status_code == 401
+    assert "begun in another browser" in answer.text
