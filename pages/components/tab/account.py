@@ -29,7 +29,8 @@ def log_out() -> None:
     if access().logins is not None:
         named = person()
         with st.sidebar:
-            st.html(f"{escape(named)} · {_LINK}" if named else _LINK)
+            words = f"{escape(named)} · {_LINK}" if named else _LINK
+            st.html(f'<p class="log-out">{words}</p>')
 
 
 def is_local() -> bool:
