@@ -57,6 +57,9 @@ LARGE = 100
 _NARROWEST, _WIDEST = 320, 1800
 """No window leaves a picture fewer or more pixels of width than these."""
 
+_WIDEST_PANE, _HIGHEST_PANE = 3600, 2000
+"""No window leaves a pane more pixels of width or height than these."""
+
 
 @dataclass(frozen=True, slots=True)
 class Card:
@@ -143,10 +146,9 @@ class _Scale:
         """A card's size from row to row."""
         return self.height if self.direction == "down" else self.width
 
-    @property
-    def most_rows(self) -> int:
-        """How many rows a screen has room for that are large enough to be read."""
-        room = self.high if self.direction == "down" else _WIDEST
+    def most_rows(self, *, width: int, height: int) -> int:
+        """How many rows there is room for that are large enough to be read."""
+        room = height if self.direction == "down" else width
         return int((room / self.readable + self.gap) / (self.depth + self.gap))
 
 
@@ -280,13 +282,15 @@ def _pane_layouts(
     for scale in (*(_RIGHT if direction == "right" else ()), *_DOWN[:-1]):
         for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
             rows, roomy_scale = rows_of(generations, widest), _roomy(scale, widest)
+            if len(rows) > roomy_scale.most_rows(width=_WIDEST_PANE, height=_HIGHEST_PANE):
+                continue
             picture = _Picture(rows, access, roomy_scale, earlier, most_lines=_MOST_IN_PANE).layout()
             if not any(
                 other.least_width <= picture.least_width and other.least_height <= picture.least_height
                 for other in chosen
             ):
                 chosen.append(picture)
-    return tuple(chosen[-_MOST_PICTURES:])
+    return tuple(chosen[-_MOST_PICTURES:]) or (_large_layout(access, earlier),)
 
 
 @lru_cache(maxsize=64)
@@ -307,7 +311,8 @@ def access_layouts(
         for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
             rows = rows_of(generations, widest)
             roomy_scale = _roomy(scale, widest)
-            if least <= _NARROWEST or len(rows) > roomy_scale.most_rows:
+            most = roomy_scale.most_rows(width=_WIDEST, height=roomy_scale.high)
+            if least <= _NARROWEST or len(rows) > most:
                 continue
             picture = _Picture(rows, access, roomy_scale).layout()
             if picture.least_width < least and picture.least_height <= roomy_scale.high:

@@ -1,4 +1,5 @@
-"""A workflow as a small picture: a box for each step in its worker's colour, a line for each edge. Pure.
+"""A workflow as a small picture: a box for each step in its worker's colour, a line for each edge; of many
+steps the silhouette. Pure.
 
 Knows layouts and marks; no text is in it, so it is an ornament beside a name.
 """
@@ -6,9 +7,11 @@ Knows layouts and marks; no text is in it, so it is an ornament beside a name.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import lru_cache
+from math import ceil
 
-from conductor.drawing.layout import KINDS, LARGE, access_layouts, outline
+from conductor.drawing.layout import KINDS, Layout, access_layouts, outline
 from conductor.drawing.marks import marks
 from conductor.workflow.model import Workflow
 
@@ -17,6 +20,11 @@ _LINE = "#8b92a5"
 
 _LEAST = (620, 320)
 """The least width and height of what is shown, in units of a layout."""
+
+_MANY, _CELLS, _FILLED = 30, 8, 0.8
+"""More steps than this are too small to be seen: a box stands for those that lie in its cell. There are
+so many cells side by side at most, and a box fills this share of one.
+"""
 
 
 def thumbnail(workflow: Workflow) -> str:
@@ -28,7 +36,9 @@ def thumbnail(workflow: Workflow) -> str:
 def _thumbnail(shape: tuple[tuple[str, tuple[int, ...]], ...]) -> str:
     hues = marks(dict.fromkeys(worker for worker, _ in shape))
     access = tuple(access for _, access in shape)
-    layout = outline(access) if len(shape) > LARGE else access_layouts(access, "right", KINDS)[0]
+    if len(shape) > _MANY:
+        return _silhouette(outline(access), [hues[worker].hue for worker, _ in shape])
+    layout = access_layouts(access, "right", KINDS)[0]
     line = max(layout.width, layout.height * 2) / 55
     edges = [
         f'<polyline points="{" ".join(f"{x:.0f},{y:.0f}" for x, y in route)}"/>'
@@ -47,4 +57,25 @@ def _thumbnail(shape: tuple[tuple[str, tuple[int, ...]], ...]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}"><g fill="none" stroke="{_LINE}" '
         f'stroke-width="{line:.1f}" stroke-linejoin="round">{"".join(edges)}</g>{"".join(boxes)}</svg>'
     )
+    return _url(image)
+
+
+def _silhouette(layout: Layout, hues: Sequence[str]) -> str:
+    """A box wherever there are cards, in the colour of the first of them."""
+    side = max(layout.width, layout.height) / _CELLS
+    cells: dict[tuple[int, int], str] = {}
+    for card, hue in zip(layout.cards, hues, strict=True):
+        for x in range(int(card.left / side), ceil(card.right / side)):
+            cells.setdefault((x, int(card.y / side)), hue)
+    boxes = (
+        f'<rect x="{x}" y="{y}" width="{_FILLED}" height="{_FILLED}" rx=".15" fill="{hue}"/>'
+        for (x, y), hue in cells.items()
+    )
+    width, height = (max(ends) + _FILLED for ends in zip(*cells, strict=True))
+    return _url(
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">{"".join(boxes)}</svg>'
+    )
+
+
+def _url(image: str) -> str:
     return f"data:image/svg+xml;base64,{b64encode(image.encode()).decode()}"

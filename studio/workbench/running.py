@@ -58,13 +58,13 @@ class Outlook:
         radius, now = self.radius, len(self.radius.called)
         if not radius.runs and not self.estimate.calls:
             return "Nothing to run: every step's output is known."
-        every = f"All {self.steps} steps will run" if self.steps > 1 else "The step will run"
-        parts = [every if now == self.steps else f"{now} of {quantity(self.steps, 'step')} will run"]
+        every = f"All {self.steps:,} steps will run" if self.steps > 1 else "The step will run"
+        parts = [every if now == self.steps else f"{now:,} of {quantity(self.steps, 'step')} will run"]
         if radius.behind:
-            parts = [f"{parts[0]} now", f"{len(radius.behind)} after the gate"]
+            parts = [f"{parts[0]} now", f"{len(radius.behind):,} after the gate"]
         if radius.reused:
             equal = f" ({len(radius.equal_steps)} of an equal step)" if radius.equal_steps else ""
-            parts.append(f"{len(radius.reused)} reused{equal}")
+            parts.append(f"{len(radius.reused):,} reused{equal}")
         if count := len(radius.kept_steps):
             changed = len(self.changed_pins)
             which = "" if changed == count else f"{changed} with "

@@ -2,6 +2,9 @@
 
 import { element, workerMark } from "../streamlit_patches/shared.js";
 
+// More steps than this are a number, not a list.
+const MANY = 30;
+
 export class Legend {
   constructor(box, changed) {
     this.box = box;
@@ -34,7 +37,7 @@ export class Legend {
   }
 
   button({ worker, mark, steps, figures }) {
-    const numbers = steps.map((step) => step + 1).join(", "), words = `step${steps.length > 1 ? "s" : ""} ${numbers}`;
+    const numbers = steps.map((step) => step + 1).join(", "), words = steps.length > MANY ? `${steps.length} steps` : `step${steps.length > 1 ? "s" : ""} ${numbers}`;
     const title = [worker, ...figures, words].join(" \u00b7 ");
     const parts = figures.flatMap((figure, at) => [" ", element("span", { class: "figure", "data-at": at }, figure)]);
     const button = element("button", { type: "button", title }, workerMark(mark), element("bdi", {}, worker), ...parts);

@@ -408,14 +408,23 @@ def test_a_plan_of_a_thousand_readers_has_one_picture_that_is_no_strip(narrow: b
     assert len({(card.x, card.y) for card in pictures[0].cards}) == 1_000
 
 
-@pytest.mark.parametrize("skips", [(), (17,), (5, 60, 101)])
-def test_a_long_chain_stands_in_columns_as_clear_as_others(skips: tuple[int, ...]) -> None:
-    workflow = plan([tuple(at - back for back in (1, *skips) if back <= at) for at in range(150)])
+@pytest.mark.parametrize(("steps", "skips"), [(95, ()), (150, ()), (150, (17,)), (150, (5, 60, 101))])
+def test_a_long_chain_stands_in_columns_as_clear_as_others(steps: int, skips: tuple[int, ...]) -> None:
+    workflow = plan([tuple(at - back for back in (1, *skips) if back <= at) for at in range(steps)])
     (picture,) = pane_layouts(workflow)
     assert 0.4 < picture.width / picture.height < 2.5
     assert_clear(picture)
     assert_ports_met(workflow, picture)
     assert_apart(picture)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_pane_gets_no_picture_of_so_many_rows_that_no_window_shows_them(direction: Direction) -> None:
+    chance = Random(3)
+    access = [tuple(chance.sample(range(max(0, at - 40), at), min(at, 2))) for at in range(100)]
+    rows = [len({card.top for card in picture.cards}) for picture in pane_layouts(plan(access))]
+    assert 0 < len(rows) < 5
+    assert max(rows) < 60
 
 
 def layers(count: int, breadth: int) -> list[tuple[int, ...]]:

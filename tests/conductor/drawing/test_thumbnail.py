@@ -27,3 +27,13 @@ def test_each_step_is_a_box_and_each_edge_a_line(access):
     boxes = [box.get("fill") for box in root.iter(f"{_SVG}rect")]
     assert boxes == [hues[step.worker].hue for step in workflow.steps]
     assert len(list(root.iter(f"{_SVG}polyline"))) == sum(map(len, access))
+
+
+@pytest.mark.parametrize("steps", [31, 100, 1_000])
+def test_many_steps_are_a_silhouette_of_few_boxes_that_have_its_breadth(steps):
+    workflow = Workflow.of(Step(instruction="Do.", worker="a", access=()) for _ in range(steps))
+    root = ElementTree.fromstring(b64decode(thumbnail(workflow).partition(",")[2]))
+    boxes = {(int(box.attrib["x"]), int(box.attrib["y"])) for box in root.iter(f"{_SVG}rect")}
+    columns = {x for x, _ in boxes}
+    assert columns == set(range(len(columns)))
+    assert 12 < len(boxes) <= 64

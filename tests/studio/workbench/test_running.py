@@ -39,6 +39,7 @@ UNKNOWN = Estimate(calls=0, tokens=None, cost=None, seconds=None)
         ("reused reused", UNKNOWN, "Nothing to run: every step's output is known."),
         ("runs", UNKNOWN, "The step will run."),
         ("runs spared", UNKNOWN, "All 2 steps will run; fewer if an output stays the same."),
+        ("runs " * 1_000, UNKNOWN, "All 1,000 steps will run."),
         ("reused runs pinned", UNKNOWN, "1 of 3 steps will run, 1 reused, 1 pinned."),
         (
             "reused runs spared",

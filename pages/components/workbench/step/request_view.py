@@ -246,7 +246,8 @@ def _named(hidden: Sequence[Hidden]) -> str:
 
 def _choice_of(hidden: Sequence[Hidden], let_see: Callable[..., None], *, locked: bool, key: str) -> None:
     """One field for all, in which a step is searched by its number and by words."""
-    st.caption(f"{plain(_named(hidden), limit=400)}.")
+    named = _named(hidden)
+    st.caption(f"{plain(named[0].upper() + named[1:], limit=400)}.")
 
     def chosen() -> None:
         if steps := st.session_state[key]:
