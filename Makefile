@@ -60,7 +60,7 @@ RESOLVE := uv pip compile --universal --python-version 3.11 --generate-hashes --
 
 .PHONY: setup app run learn unit unit-app unit-library test test-thorough test-environments \
 	test-real test-vllm test-learn test-inspect test-trackers test-clients test-ray test-installed test-trees \
-	changed docs check lint lint-js types bench screenshots texts faults lock
+	changed docs check lint lint-js types bench screenshots texts faults trial lock
 
 # What the tests need, too.
 setup: $(INSTALLED)
@@ -245,6 +245,10 @@ texts: setup
 # Kills the program 200 times in the middle of its work, and looks for what was lost: about five minutes.
 faults: setup
 	$(BIN)/python -m tests.faults --kills 200
+
+# Thirty clients of five processes on PostgreSQL behind nginx, one of which is killed each 30 s; Chromium is needed, too.
+trial: setup
+	$(BIN)/python -m tests.faults.trial --seconds $(or $(SECONDS),600)
 
 # Needs uv (pip install uv): its own version, and the versions of every platform and every supported Python, those that the app needs and
 # those that the tests need beside them.

@@ -15,18 +15,17 @@ from urllib.parse import urlsplit
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 _SHIPPED = Path(__file__).resolve().parent.parent / "deploy" / "nginx.conf"
-_PORTS = ("8501", "8502", "8600")
 
 
-def nginx_command(folder: Path, port: int, apps: Sequence[int], api: int) -> list[str]:
-    """Runs nginx at this port, before two ports of the app and one of the API, with its files in `folder`.
+def nginx_command(folder: Path, port: int, apps: Sequence[int], apis: Sequence[int]) -> list[str]:
+    """Runs nginx at this port, before these ports of the app and of the API, with its files in `folder`.
 
-    Its `requests` has a line for each request: the browser's cookie, who answered, and what was asked.
+    Its `requests` has a line for each request: the browser's cookie, when it ended, its seconds, its status,
+    who answered, and what was asked.
     """
     # A whole configuration around the shipped file, which has a certificate and addresses of its own.
-    ports = dict(zip(_PORTS, [*apps, api], strict=True))
     own = _SHIPPED.read_text(encoding="utf-8")
-    own = re.sub(r"(?<=server 127\.0\.0\.1:)\d+", lambda match: str(ports[match[0]]), own)
+    own = _before(_before(own, "conductor_app", apps), "conductor_api", apis)
     own = re.sub(r" *ssl_certificate.*\n", "", own)
     own = own.replace("443 ssl", f"127.0.0.1:{port}").replace(" Secure;", "")
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -41,7 +40,7 @@ pid {folder / "pid"};
 events {{}}
 http {{
     {temporary}
-    log_format browser "$conductor_process $upstream_addr|$request_method $uri";
+    log_format browser "$conductor_process $msec $request_time $status $upstream_addr|$request_method $uri";
     access_log {folder / "requests"} browser;
     {own}
 }}
@@ -51,13 +50,21 @@ http {{
     return [NGINX or "nginx", "-e", str(folder / "errors"), "-c", str(configuration)]
 
 
+def _before(configuration: str, upstream: str, ports: Sequence[int]) -> str:
+    """The configuration with these ports as the servers of `upstream`, with the options of its first one."""
+    server = rf"(upstream {upstream} {{\n.*\n)( *server 127\.0\.0\.1:)\d+(.*\n)(?: *server .*\n)*"
+    return re.sub(
+        server, lambda own: own[1] + "".join(f"{own[2]}{port}{own[3]}" for port in ports), configuration
+    )
+
+
 @contextmanager
-def balanced(folder: Path, apps: Sequence[str], api: str) -> Iterator[str]:
+def balanced(folder: Path, apps: Sequence[str], apis: Sequence[str]) -> Iterator[str]:
     """The address of nginx before these addresses, while the block lasts."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    ports = [urlsplit(url).port or 0 for url in (*apps, api)]
-    with subprocess.Popen(nginx_command(folder, port, ports[:-1], ports[-1])) as nginx:
+    ports = [[urlsplit(url).port or 0 for url in urls] for urls in (apps, apis)]
+    with subprocess.Popen(nginx_command(folder, port, *ports)) as nginx:
         try:
             while True:
                 try:

@@ -89,7 +89,7 @@ def _contender(folder: Path, apps: int, apis: int, *options: str) -> Iterator[Se
     with ExitStack() as serve:
         served = serve.enter_context(serving("serve", "--port", "0", "--api-open", *many, *options))
         api_url = served.api_url or f"{served.url}/v1"
-        url = served.url if apps == 1 else serve.enter_context(balanced(folder, served.urls, api_url))
+        url = served.url if apps == 1 else serve.enter_context(balanced(folder, served.urls, [api_url]))
         yield replace(served, url=url, api_url=api_url if apps == 1 else f"{url}/v1")
 
 

@@ -45,6 +45,9 @@ ELSEWHERE = {
     "conductor/orchestration/test_rounds.py": "a Conductor that writes without an end",
     "conductor/workers/endpoint/test_chat_faults.py": "endpoints that send without an end",
     "faults/app.py": "reads what is kept until the kill",
+    "faults/trial/people.py": "people who look again and again, and who rest, until their time is over",
+    "faults/trial/programs.py": "programs that ask again and again, and that rest, until their time is over",
+    "faults/trial/trial.py": "kills until the time is over",
     "storage/golden/make.py": "runs beside the code of older versions, without this folder",
     "studio/api/requests/test_large_requests.py": "counts the turns of an event loop",
 }

@@ -92,7 +92,7 @@ def balanced(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             serving_processes(database, folder / "three", nowhere, "--processes", "2")
         )
         port, api_port = free_port(), httpx.URL(api.url).port or 0
-        command = nginx_command(folder, port, [app.port for app in apps], api_port)
+        command = nginx_command(folder, port, [app.port for app in apps], [api_port])
         open_servers.enter_context(child(command, cwd=folder))
         until(lambda: _answers(port), what="nginx answers")
         yield Balanced(port, (apps[0], apps[1]), api_port, api.token, folder / "requests")

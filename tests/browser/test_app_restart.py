@@ -12,6 +12,17 @@ from tests.browser.workbench_page import WorkbenchPage
 
 pytestmark = pytest.mark.browser
 
+RUN_ONCE_BACK = """() => {
+    let away = false;
+    const observer = new MutationObserver(() => {
+        const run = document.querySelector('.st-key-run button');
+        if (run?.disabled) away = true;
+        else if (run && away) { observer.disconnect(); run.click(); }
+    });
+    observer.observe(document.body, { subtree: true, childList: true, attributes: true });
+}"""
+"""Presses Run as soon as the page lets a person do that again."""
+
 STEPS = (
     Step(instruction="Find what is asked.", worker="writer-8b"),
     Step(instruction="Look from another side.", worker="critic-7b", access=(0,)),
@@ -109,6 +120,14 @@ def test_an_undecided_conflict_and_a_draft_survive_the_restart_and_a_reload(desk
     desk.page.reload()
     desk.select(1)
     expect(conflict).to_have_count(0)
+
+
+def test_a_press_before_the_next_process_has_drawn_the_page_is_carried_out(desk, own_app):
+    desk.page.evaluate(RUN_ONCE_BACK)
+    own_app.kill()
+    expect(away(desk)).to_be_visible()
+    own_app.start()
+    expect(desk.button("Rerun")).to_be_visible()
 
 
 def test_a_field_whose_script_was_lost_with_the_server_comes_back(browser, own_app, visit, complaints):

@@ -1,6 +1,6 @@
 // Watches the connection to the server. Elements' scripts are loaded while there is one and nothing else to do.
 
-import { connected, mounted } from "./shared.js";
+import { connected, drawing, mounted } from "./shared.js";
 
 const AWAY_AFTER = 1500;                                    // milliseconds until the page shows it
 const AWAY = "The server does not answer. Finished steps are stored; this page reconnects automatically.";
@@ -37,10 +37,13 @@ class Connection {
   constructor(line) {
     this.line = line;
     this.lost = false;
+    this.redraw = "";
     this.observer = new MutationObserver(() => this.look());
     this.observer.observe(document.body, {
-      subtree: true, childList: true, attributeFilter: ["data-test-connection-state"],
+      subtree: true, childList: true, attributeFilter: ["data-test-connection-state", "data-test-script-state"],
     });
+    this.hold = (click) => this.holdPress(click);
+    document.addEventListener("click", this.hold, true);
   }
 
   update(component) {
@@ -51,6 +54,8 @@ class Connection {
   look() {
     if (!connected()) {
       this.lost = true;
+      this.redraw = "";
+      this.press = null;
       this.timer ??= setTimeout(() => this.explain(), AWAY_AFTER);
       closeDialog();
     } else if (this.lost) {
@@ -60,8 +65,27 @@ class Connection {
       this.show("");
       // It may be another process by now, which knows this page only from what the page sends.
       if (incomplete()) location.reload();
-      else this.component.setTriggerValue("back", true);
+      else {
+        this.redraw = "requested";
+        this.component.setTriggerValue("back", true);
+      }
+    } else if (this.redraw === "requested" && drawing()) {
+      this.redraw = "under way";
+    } else if (this.redraw === "under way" && !drawing()) {
+      this.redraw = "";
+      const { button, name } = this.press ?? {};
+      this.press = null;
+      if (button?.isConnected && button.textContent === name) button.click();
     }
+  }
+
+  // Another process calls nothing for a button that it has not drawn yet: it gets the press after that.
+  holdPress(click) {
+    const button = this.redraw && click.target.closest?.('[data-testid="stApp"] button');
+    if (!button) return;
+    click.stopImmediatePropagation();
+    click.preventDefault();
+    this.press = { button, name: button.textContent };
   }
 
   async explain() {
@@ -78,6 +102,7 @@ class Connection {
   destroy() {
     clearTimeout(this.timer);
     this.observer.disconnect();
+    document.removeEventListener("click", this.hold, true);
   }
 }
 

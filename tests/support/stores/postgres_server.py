@@ -1,6 +1,7 @@
 """A PostgreSQL server on loopback, from the system's own packages, in a folder that goes with it.
 
-Nothing of it waits for the disk. It refuses to run as root, so root runs it as another user.
+Nothing of it waits for the disk, unless it is to be durable. It refuses to run as root, so root runs it as
+another user.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class PostgresServer:
     folder: Path
     programs: Path
     port: int
+    durable: bool = False
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
     _numbers: Iterator[int] = field(default_factory=count, init=False)
 
@@ -62,7 +64,8 @@ class PostgresServer:
 
     def start(self) -> None:
         """Begin to serve; returns when it does."""
-        settings = ["listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}", *_HASTY]
+        settings: list[str] = ["listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}"]
+        settings += () if self.durable else _HASTY
         options = [part for setting in settings for part in ("-c", setting)]
         self._process = start(
             [*_as_user(), self.programs / "postgres", "-D", "data", "-p", str(self.port), *options],
@@ -134,8 +137,11 @@ def _owner() -> pwd.struct_passwd:
 
 
 @contextmanager
-def serving() -> Iterator[PostgresServer]:
-    """A running server. Skips the test where PostgreSQL is not installed."""
+def serving(*, durable: bool = False) -> Iterator[PostgresServer]:
+    """A running server; a `durable` one waits for the disk, as an installed one does.
+
+    Skips the test where PostgreSQL is not installed.
+    """
     programs = binaries()
     if programs is None or shutil.which("setpriv") is None:
         pytest.skip("PostgreSQL is not installed (on Debian: apt-get install postgresql)")
@@ -146,7 +152,7 @@ def serving() -> Iterator[PostgresServer]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = PostgresServer(folder=folder, programs=programs, port=port)
+    server = PostgresServer(folder=folder, programs=programs, port=port, durable=durable)
     try:
         server.make()
         server.start()
