@@ -2,6 +2,7 @@
 
 import { connected, drawing, mounted } from "./shared.js";
 
+const REDRAWN_WITHIN = 5000;                                // milliseconds for which a press waits at most
 const AWAY_AFTER = 1500;                                    // milliseconds until the page shows it
 const AWAY = "The server does not answer. Finished steps are stored; this page reconnects automatically.";
 const ENDED = "Your login has ended. Finished steps are stored; reload this page to log in.";
@@ -54,6 +55,7 @@ class Connection {
   look() {
     if (!connected()) {
       this.lost = true;
+      clearTimeout(this.waiting);
       this.redraw = "";
       this.press = null;
       this.timer ??= setTimeout(() => this.explain(), AWAY_AFTER);
@@ -67,16 +69,23 @@ class Connection {
       if (incomplete()) location.reload();
       else {
         this.redraw = "requested";
+        this.waiting = setTimeout(() => this.release(), REDRAWN_WITHIN);
         this.component.setTriggerValue("back", true);
       }
     } else if (this.redraw === "requested" && drawing()) {
       this.redraw = "under way";
     } else if (this.redraw === "under way" && !drawing()) {
-      this.redraw = "";
-      const { button, name } = this.press ?? {};
-      this.press = null;
-      if (button?.isConnected && button.textContent === name) button.click();
+      this.release();
     }
+  }
+
+  // The press goes on, to the same button.
+  release() {
+    clearTimeout(this.waiting);
+    this.redraw = "";
+    const { button, name } = this.press ?? {};
+    this.press = null;
+    if (button?.isConnected && button.textContent === name) button.click();
   }
 
   // Another process calls nothing for a button that it has not drawn yet: it gets the press after that.
@@ -101,6 +110,7 @@ class Connection {
 
   destroy() {
     clearTimeout(this.timer);
+    clearTimeout(this.waiting);
     this.observer.disconnect();
     document.removeEventListener("click", this.hold, true);
   }
