@@ -1,7 +1,7 @@
 """Sessions a second that one, two and four processes write to one store: `python benchmarks/writers.py URL`.
 
 Each process runs workflows of four steps whose workers answer at once, forty at a time, and stores each as a
-session of a request. Rounds take turns (1, 2, 4, 1, 2, 4); how the numbers come about stands in README.md.
+session of a request. Rounds take turns (1, 2, 4, 1, 2, 4). What came of it is in docs/scaling.md.
 """
 
 from __future__ import annotations

@@ -252,7 +252,9 @@ def new_session_dated(
 def session_write(
     job: Callable[Concatenate[Connection, str, P], T],
 ) -> Callable[Concatenate[Part, str, P], T]:
-    """The method that writes what belongs to a session, its first argument; see `Transactions.write_of`."""
+    """The method that writes what belongs to a session, its first argument, or to a token by its id; see
+    `Transactions.write_of`.
+    """
     return _method(
         job, lambda shared, job, session, *args, **own: shared.write_of(session, job, session, *args, **own)
     )
