@@ -65,7 +65,7 @@ def page() -> None:
         else:
             _with_file(shared, tab, document)
         workers = shared.configured().workers.names if shared.configured.usable else ()
-        tokens_view(shared.workbench.store, tab, workers)
+        tokens_view(shared.workbench.store, tab, workers, asker=shared.workbench.asker)
         if refusal is None:
             pool_form()
             connection_dialog(shared.workbench)

@@ -14,6 +14,7 @@ from typing import Literal, cast
 import streamlit as st
 
 from conductor.errors import StorageError
+from conductor.runs.request import Asker
 from conductor.text.formatting import dollars, quantity
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
@@ -28,6 +29,7 @@ from storage import SessionStore
 from storage.api_token import MAX_NAME, Token, TokenLimits
 from storage.limits import Period, Spent
 from studio.access.machine_token import NAME
+from studio.sessions.person_limits import PersonLimits
 
 focus_fallback("token-table", "token-create")
 
@@ -39,8 +41,10 @@ _PERIODS: dict[Period, str] = {"total": "In total", "month": "Each month", "day"
 _OF_PERIOD: dict[Period, str] = {"total": "", "month": " this month", "day": " today"}
 
 
-def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> None:
-    """Draw the section; `workers` are the pool's."""
+def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str], *, asker: Asker) -> None:
+    """Draw the section; `workers` are the pool's. A token has its own limits alone, so a person who has
+    limits makes none.
+    """
     with errors_shown("tokens"), st.container(key="tokens-section"):
         st.subheader("API tokens", anchor=False)
         tokens = store.tokens.listed()
@@ -51,7 +55,10 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str]) -> N
             f"Programs on the server's machine find one in the file {NAME} beside the store."
         )
         tab.show_notice("tokens")
-        may_edit = access().editing_refusal is None
+        limited = PersonLimits.of(store, asker) is not None
+        may_edit = access().editing_refusal is None and not limited
+        if limited:
+            st.caption("You have limits, which a token would not have: ask who has none for one.")
         if may_edit:
             action("Create a token", "key", _open, "create", key="token-create")
         if valid:

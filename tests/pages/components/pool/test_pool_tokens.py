@@ -11,6 +11,8 @@ from conductor.values.charge import Charge
 from conductor.values.messages import Usage
 from pages.components.tab import services
 from storage.api_token import TokenLimits, read_token
+from storage.limits import Limits
+from studio.sessions.notes import AUTHOR
 
 
 @pytest.fixture
@@ -63,6 +65,17 @@ def test_a_token_is_made_with_its_limits_and_shown_once(page, store):
     assert page.session_state["token-dialog"] is None
     assert "**My laptop**" in page_text(page)
     assert "5,000 tokens a day · 60 requests per minute · only alpha" in page_text(page)
+
+
+def test_a_person_with_limits_makes_and_revokes_no_token(page, store, monkeypatch):
+    token, _ = store.tokens.create("own")
+    monkeypatch.setenv(AUTHOR, "Ada")
+    for person, may in (("Ben", True), ("Ada", False)):
+        store.people.set_limits(person, Limits(tokens=100))
+        page.run()
+        keys = {button.key for button in page.button}
+        assert (keys >= {"token-create", f"pool-icon-token-{token.id}"}) is may
+        assert ("You have limits" in page_text(page)) is not may
 
 
 def test_what_cannot_be_made_says_why_and_keeps_what_was_typed(page, store):
