@@ -34,6 +34,7 @@ from pages.components.streamlit_patches.connection import connection
 from pages.components.streamlit_patches.copied_cursors import copy_cursors_by_value
 from pages.components.streamlit_patches.index_page import index_pages
 from pages.components.streamlit_patches.kept_messages import keep_unsent_messages
+from pages.components.streamlit_patches.page_message import handle_in_chosen_page
 from pages.components.streamlit_patches.startup import (
     believe_no_proxy,
     close_malformed,
@@ -43,7 +44,6 @@ from pages.components.streamlit_patches.startup import (
     without_session,
 )
 from pages.components.streamlit_patches.uninterrupted_callbacks import finish_callbacks
-from pages.components.streamlit_patches.unknown_fragment import take_unknown_fragments
 from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_hosts
 from pages.components.tab import services
 from pages.components.tab.account import log_out
@@ -137,7 +137,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     finish_callbacks()
     keep_unsent_messages()
     copy_cursors_by_value()
-    take_unknown_fragments()
+    handle_in_chosen_page()
     allow_many_connections()
     warn()
     resuming = resuming_server()
