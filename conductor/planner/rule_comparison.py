@@ -42,6 +42,10 @@ def comparison_in(query: str) -> Comparison | None:
     by = _CRITERIA.search(names)
     criteria = "" if by is None else by["criteria"].strip()
     names = names if by is None else names[: by.start()]
+    if match["things"] is not None:
+        # "Compare three ways to heat a house: gas, wood and oil"
+        topic, _, names = names.rpartition(": ")
+        criteria = criteria or (topic and f"among {topic.strip()}")
     # A property is written small, the names of its owners large: "the capitals of France and Peru".
     split = _LINK.split(_PROPERTY.sub("", names))
     parts = (_ARTICLE.sub("", part.strip(" ,\"'"))[:_LONGEST] for part in split)

@@ -54,3 +54,19 @@ def test_a_query_that_compares_no_few_things_of_words_compares_nothing(query: st
 )
 def test_by_what_things_are_compared_is_no_further_thing(query: str, criteria: str) -> None:
     assert comparison_in(query) == Comparison(("France", "Germany"), criteria)
+
+
+@pytest.mark.parametrize(
+    ("query", "criteria"),
+    [
+        (
+            "Compare three ways to heat a house: gas, pellets and heat pumps.",
+            "among three ways to heat a house",
+        ),
+        ("Compare these: gas, pellets, heat pumps", "among these"),
+        ("Compare fuels: gas, pellets, heat pumps by price", "by price"),
+        ("Compare: gas, pellets, heat pumps", ""),
+    ],
+)
+def test_what_a_colon_introduces_is_compared(query: str, criteria: str) -> None:
+    assert comparison_in(query) == Comparison(("gas", "pellets", "heat pumps"), criteria)
