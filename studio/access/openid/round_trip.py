@@ -48,12 +48,13 @@ class RoundTrip:
 
     async def begin(self, request: Request) -> Response:
         """Send the browser to the provider; it returns to the address `to` of the app."""
-        held = self._attempts.open_session(_target(request.query_params.get("to", "")))
+        to = _target(request.query_params.get("to", ""))
+        held = self._attempts.open_session(to)
         attempt = self._attempt(request, held)
         try:
             address = await self._provider.login_address(attempt)
         except LoginError as error:
-            return self.page(request, wrong=str(error))
+            return self.page(request, wrong=str(error), to=to)
         answer = _redirect(address)
         _set(answer, _attempt_cookie(request, attempt.state), held, ATTEMPT_SECONDS, attempt)
         return answer
@@ -62,10 +63,11 @@ class RoundTrip:
         """Give the browser that comes back a session, or name on the page why it gets none."""
         cookie = _attempt_cookie(request, request.query_params.get("state", ""))
         held = request.cookies.get(cookie, "")
+        target = self._attempts.read_session(held)
         try:
-            answer = await self._admitted(request, held)
+            answer = await self._admitted(request, held, target)
         except LoginError as error:
-            answer = self.page(request, wrong=str(error))
+            answer = self.page(request, wrong=str(error), to=target or "")
         if held:
             answer.delete_cookie(cookie, httponly=True, samesite="lax")
         return answer
@@ -75,8 +77,8 @@ class RoundTrip:
         begin = f"{self._base}{LOGIN}?to={quote(to, safe='')}"
         return login_page(request, wrong=wrong, provider=self._people.provider, begin=begin)
 
-    async def _admitted(self, request: Request, held: str) -> Response:
-        target, query = self._attempts.read_session(held), request.query_params
+    async def _admitted(self, request: Request, held: str, target: str | None) -> Response:
+        query = request.query_params
         attempt = self._attempt(request, held)
         if target is None or not hmac.compare_digest(attempt.state.encode(), query.get("state", "").encode()):
             raise LoginError(

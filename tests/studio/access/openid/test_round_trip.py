@@ -291,6 +291,14 @@ def test_a_provider_that_is_away_or_another_one_is_named_on_the_page(provider: O
     assert (answer.status_code, "127.0.0.1:9 cannot be reached" in answer.text) == (401, True)
 
 
+def test_a_login_that_failed_is_tried_again_for_the_same_page(provider: OpenIdProvider) -> None:
+    client = client_of(people_of(provider))
+    denied = returned(client, "./?session=1").replace("code=", "error=access_denied&no=")
+    gone = client_of(People("http://127.0.0.1:9", client_id=CLIENT, client_secret=SECRET, allow="*"))
+    for answer in (client.get(denied), gone.get("/login", params={"to": "./?session=1"})):
+        assert (answer.status_code, '"/login?to=.%2F%3Fsession%3D1"' in answer.text) == (401, True)
+
+
 @pytest.mark.parametrize("state", ['é\x00;,"', "a b=c", "../x"])
 def test_a_state_that_no_login_has_admits_no_person(provider: OpenIdProvider, state: str) -> None:
     client = client_of(people_of(provider))
