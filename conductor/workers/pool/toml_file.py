@@ -133,8 +133,10 @@ def _built_in(document: Mapping[str, Any], places: _Places) -> tuple[Worker, ...
     if name is None:
         return ()
     if not isinstance(name, str) or name not in BUILT_IN:
-        names = " and ".join(map(repr, BUILT_IN))
-        raise places.error(None, "workers", f"there is no built-in set of this name; there are {names}.")
+        names = " or ".join(map(repr, BUILT_IN))
+        raise places.error(
+            None, "workers", f"workers is a built-in set, {names}; each worker of yours is a [[worker]]."
+        )
     return BUILT_IN[name]()
 
 

@@ -75,9 +75,9 @@ def test_a_file_may_begin_with_a_built_in_set(tmp_path: Path) -> None:
     [
         (
             '\nworkers = "forest"',
-            r"line 2: there is no built-in set of this name; there are 'built-in' and 'orch",
+            r"line 2: workers is a built-in set, 'built-in' or 'orchard'",
         ),
-        ("workers = 3", r"line 1: there is no built-in set"),
+        ('[[workers]]\nname = "mine"', r"line 1: workers is a built-in set.* is a \[\[worker\]\]\."),
         (
             'workers = "orchard"\n[[worker]]\nkind = "simulated"\nname = "facts"',
             "a second worker is named 'facts'",
