@@ -50,7 +50,7 @@ from conductor.runs.events import (
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Crossing
 from conductor.values.charge import Charge, Purpose, total_of
-from conductor.values.message_parts.tool_use import ToolUse
+from conductor.values.message_parts.tool_use import ToolTurn, ToolUse
 from conductor.values.messages import (
     NOTHING_USED,
     CallDelta,
@@ -62,7 +62,6 @@ from conductor.values.messages import (
     Usage,
 )
 from conductor.values.output import HandEdit, Output, StandIn
-from conductor.values.tool_turn import ToolTurn
 from conductor.workers.pool.fallback import FallbackWorker, chain
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import (

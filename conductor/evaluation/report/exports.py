@@ -15,6 +15,7 @@ from conductor.evaluation.mean import Mean, mean_words
 from conductor.evaluation.report.names import labelled
 from conductor.evaluation.report.remarks import remarks
 from conductor.text.formatting import p_value
+from conductor.values.messages import Value
 
 COLUMNS = (
     "planner", "questions", "answers", "right", "accuracy", "low", "high", "pass_at", "difference",
@@ -154,3 +155,33 @@ def as_latex(table: EvaluationTable) -> str:
 
 def _rounded(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
+
+
+PAPER = "arXiv 2512.04388"
+
+
+class Published(Value):
+    """A method's published figures: its accuracy in percent, averaged over the tasks of the source, and the
+    tokens of a question; None if it has none. `setting` is how its workers answered.
+    """
+
+    method: str
+    setting: str
+    accuracy: float | None = None
+    tokens: int | None = None
+    source: str = PAPER
+
+
+_LONG = "64,000 tokens per answer, thinking"
+_SHORT = "4,096 tokens per answer"
+
+PUBLISHED = (
+    Published(method="Conductor", setting=_LONG, accuracy=77.27, tokens=1_820),
+    Published(method="Mixture-of-Agents", setting=_LONG, tokens=11_203),
+    Published(method="Conductor", setting=_SHORT, accuracy=72.35),
+    Published(method="Self-reflection, 5 turns", setting=_SHORT, accuracy=64.5),
+    Published(method="Mixture-of-Agents", setting=_SHORT, accuracy=62.1),
+    Published(method="MasRouter", setting=_SHORT, accuracy=56.9),
+    Published(method="RouterDC", setting=_SHORT, accuracy=52.4),
+)
+"""Of the Conductor's paper, on its pool of seven workers and its seven tasks."""

@@ -32,8 +32,7 @@ from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.demonstration.warm_start import WarmStart
 from conductor.learning.gauges import CollapseWatch, Gauges, Stopped
 from conductor.learning.reward import Judge
-from conductor.learning.small_llama.confidence import confidence_in
-from conductor.learning.small_llama.folder import llama_config, write_folder
+from conductor.learning.small_llama.folder import confidence_in, llama_config, write_folder
 from conductor.learning.small_llama.tokenizer import make_tokenizer
 from conductor.learning.small_llama.torch_llama import (
     Vocabulary,

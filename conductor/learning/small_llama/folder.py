@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from tokenizers import Tokenizer
 
 from conductor.learning.small_llama.tokenizer import END, PAD
 from conductor.learning.small_llama.wide_heads import Weights, with_wide_heads
-from conductor.planner.local.card import CARD, ConductorCard
+from conductor.planner.local.card import CARD, ConductorCard, Confidence
+from conductor.planner.local.local_conductor import LocalConductor
+from conductor.workers.pool.schema import LocalConductorTable
 
 CHAT = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 """The chat template: the one message of a small Conductor is its prompt, as it is."""
@@ -112,3 +114,19 @@ def as_safetensors(weights: Weights) -> bytes:
     head = json.dumps(header, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 8)
     return b"".join([len(head).to_bytes(8, "little"), head, *pieces])
+
+
+UNSURE = 0.05
+"""The share of its own questions below each limit, which a Conductor leaves to the rules; with it the shipped
+one hands over nearly all questions of other worlds.
+"""
+
+
+def confidence_in(folder: Path, samples: Iterable[tuple[str, Sequence[str]]]) -> Confidence:
+    """The limits for the Conductor in `folder`, from questions of its world with the names of their pools."""
+    conductor = LocalConductor(LocalConductorTable(kind="local", model=str(folder)))
+    written = [conductor.write(query, workers)[1] for query, workers in samples]
+    at = int(UNSURE * len(written))
+    questions = sorted(each.read_mean or 0.0 for each in written)
+    plans = sorted(each.mean for each in written)
+    return Confidence(question=round(questions[at], 4), plan=round(plans[at], 4))

@@ -20,8 +20,7 @@ from conductor.workers.pool.fallback import chain
 from conductor.workers.pool.pool import Pool
 from conductor.workers.tools.accepted_commands import command_words, is_accepted
 from conductor.workers.tools.connections import ToolConnections
-from conductor.workers.tools.named_tools import allowed
-from conductor.workers.tools.tool_server import ServedTool, ToolServer
+from conductor.workers.tools.tool_server import ServedTool, ToolServer, allowed
 from conductor.workers.tools.tool_worker import ToolWorker
 
 _WORDS = 400

@@ -16,8 +16,7 @@ from conductor.values.message_parts.tool_use import (
     ToolRequest,
     ToolUse,
 )
-from conductor.workers.tools.named_tools import allowed
-from conductor.workers.tools.tool_server import ServedTool
+from conductor.workers.tools.tool_server import ServedTool, allowed
 
 
 @dataclass(frozen=True)

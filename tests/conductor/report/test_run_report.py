@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.report import run_report
-from conductor.report.frames import frames_of
+from conductor.report.page import frames_of
 from conductor.report.words import STATUSES
 from conductor.runs.events import (
     Event,
