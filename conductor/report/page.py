@@ -19,14 +19,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from conductor.drawing.layout import layouts
 from conductor.markdown import STYLES, with_mathml
 from conductor.report.pictures import ROW_HEIGHT, chart_of, picture
-from conductor.report.steps import first_blocks, note_of, steps_of
+from conductor.report.steps import chunks, first_blocks, note_of, steps_of
 from conductor.report.words import STATUSES, moment, outcome, output_notes, run_facts, session_facts
 from conductor.runs.events import Event
 from conductor.runs.replay import first_speed, speeds_for
 from conductor.runs.state import RunState, advance
 from conductor.runs.step_state import StepState, StepStatus
 from conductor.runs.timeline import Moments, timeline_of
-from conductor.text.chunks import chunks
 from conductor.text.formatting import duration, named, percent, steps_of_numbers
 from conductor.text.json_text import portable
 from conductor.values.message_parts.tool_use import indented

@@ -7,21 +7,24 @@ and an invalid plan is never replaced.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from conductor.planner.parsing.find_plans import find_plans
+from conductor.planner.parsing.literal_reader import LiteralReader
+from conductor.planner.parsing.literals import Listing, Literal, RepairKind, Text
 from conductor.planner.parsing.plan_builder import PlanBuilder, Rules
-from conductor.planner.parsing.plan_forms import Draft
-from conductor.planner.parsing.strict_form import not_valid, strict_draft, without_repairs
+from conductor.planner.parsing.plan_forms import LIST_NAMES, Column, Draft, ListName
 from conductor.planner.parsing.views import views
 from conductor.text.thoughts import TextPiece, read_thoughts
+from conductor.workflow.model import MAX_WRITTEN_STEPS, Workflow
 from conductor.workflow.plan_report import (
     Candidate,
     Dialect,
     Form,
     PlanProblem,
     PlanReport,
+    Repair,
     Span,
     ToolsOfWorkers,
 )
@@ -194,3 +197,94 @@ def without_examples(candidate: Candidate, body: str) -> Candidate:
         message = "The text refuses, and its plan is an example of the form; write the plan itself."
         problems.append(PlanProblem(step=None, message=message))
     return not_valid(candidate, problems)
+
+
+def over_limit(report: PlanReport | None, candidate: int | None = None) -> Workflow | None:
+    """The workflow of a candidate (from 0; None: of the one that counts) that has too many steps.
+
+    None if the plan is valid or has other faults as well, has more steps than a workflow may have, or
+    if the prompt of its Conductor was not stored.
+    """
+    at = candidate if candidate is not None or report is None else report.chosen
+    if report is None or report.prompt is None or at is None or not 0 <= at < len(report.candidates):
+        return None
+    prompt, refused = report.prompt, report.candidates[at]
+    if refused.ok or not prompt.max_steps < len(refused.written_access) <= MAX_WRITTEN_STEPS:
+        return None
+    again = parse(
+        report.text,
+        workers=prompt.workers,
+        dialect=report.dialect,
+        max_steps=MAX_WRITTEN_STEPS,
+        round=prompt.round,
+        form=prompt.form,
+        tools=prompt.tools,
+    )
+    whole = next((each for each in again.candidates if each.span == refused.span), None)
+    return None if whole is None else whole.workflow
+
+
+# -- the strict form -------------------------------------------------------------------------------
+
+_LABELS: Mapping[ListName, re.Pattern[str]] = {
+    "model_id": re.compile(r"(?:model_id|model ids?)\s*[:=]\s*", re.IGNORECASE),
+    "subtasks": re.compile(r"subtasks?\s*[:=]\s*", re.IGNORECASE),
+    "access_list": re.compile(r"access(?:[_ ]list)?\s*[:=]\s*", re.IGNORECASE),
+}
+_READ: Collection[RepairKind] = {
+    "trailing-comma", "comment", "triple-quotes", "typographic-quotes", "repeated-access", "backtick",
+    "code-fence",
+}  # fmt: skip
+"""What that code reads as it is."""
+
+
+def strict_draft(body: str) -> Draft | str:
+    """The plan that is written in `body`, or why there is none."""
+    columns: dict[ListName, Column] = {}
+    spans: list[Span] = []
+    repairs: list[Repair] = []
+    # Blanks, so that the places of all the rest stay.
+    text = body.replace("`", " ")
+    reader = LiteralReader(body, as_python=True)
+    for name in LIST_NAMES:
+        label = _LABELS[name].search(text)
+        start = -1 if label is None else text.find("[", label.end())
+        if label is None or start < 0:
+            return f"The list {name} is missing; write {name} = [...] with one entry a step."
+        reading = reader.read(start)
+        entries = reading.literal.items if isinstance(reading.literal, Listing) else ()
+        columns[name] = Column(tuple(map(_as_read, entries)), reading.fault)
+        repairs += reading.repairs
+        spans.append((label.start(), reading.span[1]))
+    whole = (min(start for start, _ in spans), max(end for _, end in spans))
+    return Draft(whole, columns, tuple(repairs))
+
+
+def without_repairs(candidate: Candidate) -> Candidate:
+    """The candidate, which is not valid where anything in it was repaired."""
+    problems = tuple(
+        PlanProblem(step=None, message=f"By the strict form it is a fault that {loose.detail}.")
+        for loose in candidate.repairs
+        if loose.kind not in _READ
+    )
+    return not_valid(candidate, problems)
+
+
+def not_valid(candidate: Candidate, problems: Sequence[PlanProblem]) -> Candidate:
+    """The candidate with further problems, if there are any."""
+    if not problems:
+        return candidate
+    return candidate.model_copy(
+        update={"workflow": None, "return_previous": False, "problems": (*candidate.problems, *problems)}
+    )
+
+
+def _as_read(entry: Literal) -> Literal:
+    """An entry as that code reads it: an access list with "all" in it is all, and backticks are left out."""
+    if isinstance(entry, Text):
+        return replace(entry, value=entry.value.replace("`", ""))
+    if isinstance(entry, Listing):
+        for each in entry.items:
+            if isinstance(each, Text) and each.value.strip().lower() == "all":
+                return Listing((each,), entry.span)
+    return entry

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from conductor.errors import PoolError, ToolError
+from conductor.own_settings import command_name
 from conductor.text.formatting import quantity
-from conductor.typed_command import command_name
 from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.health.findings import Check, HealthFinding, failing, skipped, unsure, well
 from conductor.workers.health.probe import Spawn

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from conductor.errors import ToolError
 from conductor.files.project_folder import own_pool_file
-from conductor.own_settings import setting
-from conductor.typed_command import command_name
+from conductor.own_settings import command_name, setting
 from conductor.workers.keys.own_file import add_own_line, own_text
 from conductor.workers.tools.tool_server import ToolServer
 

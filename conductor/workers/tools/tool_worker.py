@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from conductor.errors import ToolError, WorkerError
+from conductor.own_settings import command_name
 from conductor.text.bounded_value import json_object
-from conductor.typed_command import command_name
 from conductor.values.message_parts.tool_use import ToolDecision, ToolQuestion, ToolRequest, ToolTurn, ToolUse
 from conductor.values.message_parts.tools import MAX_TOOLS
 from conductor.values.messages import (

@@ -23,8 +23,7 @@ from conductor.evaluation.items import DataSet
 from conductor.learning.environment import check_environment
 from conductor.learning.gauges import Stopped
 from conductor.learning.grpo.cost import TrainingCost, training_cost, usable
-from conductor.learning.grpo.grpo_run import GrpoRun
-from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe
+from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe, GrpoRun
 from conductor.learning.grpo.trainer.training import Tracker, Training
 from conductor.learning.reward import Variant, WorkflowJudge
 from conductor.limited.isolated_program import check_isolation
