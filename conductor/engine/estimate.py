@@ -17,7 +17,8 @@ from conductor.values.output import Output
 from conductor.values.provenance import LIKELY_CHARACTERS
 from conductor.workers.endpoint.tokens import TokenCount
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow.model import Step, Workflow
+from conductor.workflow.critical_path import last_end
+from conductor.workflow.model import Step
 
 ANSWER_TOKENS = 400
 """Tokens that an answer is assumed to have where its worker has not answered yet in the session."""
@@ -227,17 +228,3 @@ def _sum(values: Iterable[float | None]) -> float | None:
             return None
         total += value
     return total
-
-
-def last_end(workflow: Workflow, seconds: Mapping[int, float | None]) -> float | None:
-    """When the last step ends, in seconds from the start, if each starts once all that it reads is there.
-
-    Those without `seconds` take none; None if it depends on a step whose seconds are unknown.
-    """
-    ends: list[float] = []
-    for step, own in enumerate(workflow.steps):
-        lasts = seconds.get(step, 0.0)
-        if lasts is None:
-            return None
-        ends.append(max((ends[read] for read in own.access), default=0.0) + lasts)
-    return max(ends)

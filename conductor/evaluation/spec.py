@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from conductor.engine.estimate import last_end
 from conductor.evaluation.given import GivenPlans
 from conductor.evaluation.score import Score
 from conductor.runs.state import RunState
@@ -20,6 +19,7 @@ from conductor.values.messages import NOTHING_USED, Usage, Value
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.values.total import Total
+from conductor.workflow.critical_path import last_end
 from conductor.workflow.model import Topology
 
 CONDUCTOR = "conductor"

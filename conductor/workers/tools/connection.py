@@ -245,9 +245,6 @@ def _words(error: BaseException) -> str:
     return text[:_MAX_WHY].rstrip(": ")
 
 
-_MAX_NAME = 200
-
-
 def tool_result(result: CallToolResult, mask: Mask, seconds: float) -> ToolResult:
     """Its texts, else its structured content as JSON, with a line for each content of another kind."""
     parts = [_part(block) for block in result.content]
