@@ -192,7 +192,7 @@ def _draw(rng: random.Random, family: Family, split: Split) -> Question:
         # Drawn each time: what fills one wording of a family of few questions may have none in a split.
         wording = rng.choice(used[cut:] if split == "wordings" else used[:cut])
         slots = draw_slots(rng, family)
-        held = "country" in slots and _held_out(slots["country"], family)
+        held = "country" in slots and chance("combination", slots["country"], family) < HELD_OUT
         candidate = question(wording, family, slots)
         if held == (split == "combinations") and split in ("wordings", "combinations", _part(candidate.text)):
             return candidate
@@ -210,10 +210,6 @@ def question(wording: str, family: Family, slots: Mapping[str, str]) -> Question
     """The question that a wording of a family asks, filled with these slots."""
     used = tuple((name, value) for name, value in slots.items() if f"{{{name}}}" in wording)
     return Question(wording.format(**slots), right_answer(family, slots), family, STEPS[family], used)
-
-
-def _held_out(country: str, family: Family) -> bool:
-    return chance("combination", country, family) < HELD_OUT
 
 
 def draw_slots(rng: random.Random, family: Family) -> Mapping[str, str]:

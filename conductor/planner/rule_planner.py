@@ -132,7 +132,7 @@ def _rulings(query: str) -> Iterator[Ruling]:
     story = _STORY.search(text) and len(re.findall(r"\d+", text)) >= 2
     if story or _HARD.search(text) or text.count("=") >= 2:
         yield _PLAN_EXECUTE_VERIFY
-    yield _one_step(query)
+    yield Ruling("one step", "No rule splits this query; one worker answers it.", _whole(query))
 
 
 _HARD = re.compile(
@@ -168,10 +168,6 @@ def _whole(query: str) -> tuple[StepDraft, ...]:
 def _calculation(query: str) -> Ruling:
     why = "The query is a calculation; one exact step is enough."
     return Ruling("calculation", why, _whole(query), calculates=True)
-
-
-def _one_step(query: str) -> Ruling:
-    return Ruling("one step", "No rule splits this query; one worker answers it.", _whole(query))
 
 
 def _comparison(compared: Comparison) -> Ruling:

@@ -114,7 +114,7 @@ def _step(at: int, step: Step, own: StepState, notes: Sequence[Note]) -> ReportS
         facts=tuple(step_facts(own)),
         sees=tuple(read + 1 for read in step.access),
         hidden=tuple(read + 1 for read in range(at) if read not in step.access),
-        sampling=_sampling(step),
+        sampling=step.sampling.words,
         request=None if own.request is None else _sent(own.request, own),
         problem=_problem(own),
         notes=tuple(output_notes(step, own)),
@@ -127,10 +127,6 @@ def _badges(own: StepState) -> tuple[str, ...]:
     if own.output is not None and own.output.hand is not None:
         return ("by hand",)
     return () if own.worker_kind in (None, "model") else (str(own.worker_kind),)
-
-
-def _sampling(step: Step) -> tuple[str, ...]:
-    return step.sampling.words
 
 
 def _problem(own: StepState) -> str:

@@ -31,10 +31,6 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
-def _in_words(value: float | str) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 MAX_SEED = 2**63 - 1
 
 FINE_SAMPLING = ("seed", "top_p", "frequency_penalty", "presence_penalty", "reasoning_effort")
@@ -82,7 +78,10 @@ class Sampling(Value):
             name: value for name, value in self.parameters.items() if isinstance(value, int | float | str)
         }
         logprob_words = () if single.pop("logprobs", None) is None else ("log probabilities",)
-        named = (f"{name.replace('_', ' ')} {_in_words(value)}" for name, value in single.items())
+        named = (
+            f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
+            for name, value in single.items()
+        )
         return (*named, *rest, *logprob_words)
 
     def over(self, defaults: Sampling) -> Sampling:

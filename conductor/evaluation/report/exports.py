@@ -141,7 +141,7 @@ def as_latex(table: EvaluationTable) -> str:
             )
         cells = (
             row.planner.translate(_LATEX),
-            _rounded(row.accuracy, 3),
+            "" if row.accuracy is None else f"{row.accuracy:.3f}",
             interval,
             row.answered_words,
             difference,
@@ -151,10 +151,6 @@ def as_latex(table: EvaluationTable) -> str:
         )
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\end{tabular}"]) + "\n"
-
-
-def _rounded(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
 
 
 PAPER = "arXiv 2512.04388"

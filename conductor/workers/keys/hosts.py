@@ -83,7 +83,7 @@ def is_confirmed(pair: KeyHost) -> bool:
         address = setting(BASE_URL)
         if pair.variable == "OPENAI_API_KEY" and address and origin_of(address) == pair.origin:
             return True
-    return _line(pair) in _confirmed().splitlines()
+    return _line(pair) in own_text(hosts_file(), kind="a text file in UTF-8").splitlines()
 
 
 def confirm(pair: KeyHost) -> None:
@@ -103,10 +103,6 @@ def _service_pairs() -> frozenset[tuple[str, str]]:
 def _line(pair: KeyHost) -> str:
     # A path may contain spaces and line ends.
     return f"{pair.variable} {pair.origin} {quote(pair.pool)}".rstrip()
-
-
-def _confirmed() -> str:
-    return own_text(hosts_file(), kind="a text file in UTF-8")
 
 
 def _listed() -> frozenset[tuple[str, str]]:
