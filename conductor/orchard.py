@@ -24,8 +24,7 @@ from conductor.workers.orchard.families import (
     right_answer,
     wordings,
 )
-from conductor.workers.orchard.orchard_worker import orchard_workers
-from conductor.workers.orchard.skills import SKILLS
+from conductor.workers.orchard.skills import SKILLS, orchard_workers
 from conductor.workers.pool.pool import orchard_pool
 from conductor.workflow.model import Step, Workflow
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conductor.baselines.learning.vectors import Indexes, Matrix, Vector
-from conductor.baselines.planner_file.plan_regression import left_out
+from conductor.baselines.planner_file.plan_choice import left_out
 from conductor.baselines.planner_file.planner_file import TriedPlan, TriedQuestion
 
 _LESS = 0.005

@@ -35,8 +35,7 @@ from conductor.workers.protocol import (
 )
 from conductor.workers.tools.connections import ToolConnections, connections
 from conductor.workers.tools.model_answer import ModelAnswer, offering, without_calls
-from conductor.workers.tools.permissions import Permissions, decided_use, without_call
-from conductor.workers.tools.recorded_results import RecordedResults
+from conductor.workers.tools.permissions import Permissions, RecordedResults, decided_use, without_call
 from conductor.workers.tools.tool_server import ServedTool, ToolServer, allowed, wire_name
 
 ROUNDS = 8

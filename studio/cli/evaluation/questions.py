@@ -24,7 +24,7 @@ from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec, checked_tags
 from conductor.evaluation.team_tests import team_set
 from conductor.files.named_file import STDIN, open_seekable
-from conductor.limited.isolated_program import UNSAFE_CODE
+from conductor.limited.command import UNSAFE_CODE
 from conductor.own_settings import set_here
 from conductor.values.presets import Settings
 from storage import SessionStore, default_url
