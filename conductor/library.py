@@ -248,7 +248,7 @@ def _live(on_event: OnEvent | None) -> Iterator[OnEvent | None]:
             return
         from IPython.display import display  # noqa: PLC0415 - loaded already
 
-        from conductor.report.notebook import live_display  # noqa: PLC0415 - for notebooks alone
+        from conductor.report.graph import live_display  # noqa: PLC0415 - for notebooks alone
 
         with live_display(display) as draw:
             yield draw

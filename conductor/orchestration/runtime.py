@@ -167,7 +167,10 @@ def with_conductor(
 
 @dataclass(frozen=True)
 class ConductorWorker:
-    """Answers a request by a workflow that `conductor` plans over `pool`."""
+    """Answers a request by a workflow that `conductor` plans over `pool`.
+
+    The pools limit the depth: the Conductor of the deepest level has no Conductor in its pool.
+    """
 
     conductor: Conductor
     pool: Pool

@@ -201,7 +201,9 @@ _JOINERS = "\u200d\ufe0f"
 
 
 def chunks(text: str) -> list[str]:
-    """The text in chunks; one for a text that is not long."""
+    """The text in chunks: its beginning, which is shown at first, and the rest; one for a text that is not
+    long. The page does the same in `pages/components/widgets/long_text.js`.
+    """
     return [first for ((first, *_),) in chunks_of([(text, "")])]
 
 

@@ -232,7 +232,9 @@ def differences(one: PlannerFile, other: PlannerFile) -> tuple[str, ...]:
 
 
 def break_even(learnt: PlannerFile) -> tuple[str, ...]:
-    """The sentence, beside the best of the others that were examined; nothing where it is unknown."""
+    """After how many questions it has saved what learning took, in a sentence, beside the best of the others
+    that were examined; nothing where it is unknown.
+    """
     if not learnt.card.exam:
         return ()
     own, *others = learnt.card.exam

@@ -111,6 +111,15 @@ def possible_signs(bounds: Sequence[Bounds]) -> tuple[frozenset[int], ...]:
 
 
 # -- sequential ------------------------------------------------------------------------------------
+#
+# Differences that may be looked at after every question, and acted on, without more false alarms.
+#
+# Source: I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by betting" (Journal of
+# the Royal Statistical Society B, 2024), section 4: bets of a share of the capital on each next difference
+# being above `m` win nothing in the long run where the mean is `m`. The capital ever reaches 1 / alpha with
+# at most the probability alpha (Ville's inequality): p is 1 / capital at any time; the values `m` whose
+# capital never did are a confidence sequence. The capital here is the mean of those of 19 fixed shares, on
+# each side, at half of alpha. Questions have to come in an order that their answers do not decide.
 
 
 def sequential_difference(

@@ -6,6 +6,7 @@ transformers and vLLM load it, and so does the runtime without torch. Knows file
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
@@ -14,12 +15,52 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from conductor.learning.small_llama.tokenizer import END, PAD
 from conductor.planner.local.card import CARD, ConductorCard, Confidence
 from conductor.planner.local.local_conductor import LocalConductor
+from conductor.planner.local.local_prompt import WORKER_LIST
 from conductor.workers.pool.schema import LocalConductorTable
+
+PAD, END = "<pad>", "<eos>"
+
+_PHRASES = (
+    re.escape(WORKER_LIST),
+    r"\]\nsubtasks = \[\"",
+    r"\.?\"\]\naccess_list = \[",
+    r"\.?\", \"",
+    r"\[\]",
+    r" \[",
+    r" ?\d",
+    r" ?'",
+    r"[\[\]\",.?:\n]",
+    r" ?[A-Za-z]+",
+    r" ",
+)
+"""What is one piece before BPE: fixed phrases, words, and digits one by one, so that they can be copied."""
+
+
+def make_tokenizer(texts: Iterable[str], names: Sequence[str], *, size: int = 1024) -> Tokenizer:
+    """A tokenizer of at most `size` tokens for these texts; each worker's name in `names` is one token."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex("|".join(_PHRASES)), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=[PAD, END],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    # Often enough that BPE joins each name whole, whatever the texts are.
+    named = [f"{WORKER_LIST}{name}, {name}, {name}]" for name in names] * 200
+    tokenizer.train_from_iterator([*named, *texts], trainer)
+    return tokenizer
+
 
 Weights = Mapping[str, NDArray[np.float32]]
 """Arrays by the names that transformers gives the parameters of `LlamaForCausalLM`."""
@@ -29,7 +70,13 @@ LEAST = 32
 
 
 def with_wide_heads(config: Mapping[str, Any], weights: Weights) -> tuple[Mapping[str, Any], Weights]:
-    """Both as they are where heads are wide enough, or their size does not divide `LEAST`."""
+    """The same Llama with heads of at least 32 numbers, as vLLM's kernels for attention need them; both as
+    they are where heads are wide enough, or their size does not divide `LEAST`.
+
+    A head's added numbers are zero, so that they change no product. Positions turn pairs by angles that
+    depend on the place in a head (https://arxiv.org/abs/2104.09864): each pair moves to the place with its
+    angle. Products are divided by the root of a head's size, for which the queries make up.
+    """
     size = config["head_dim"]
     if size >= LEAST or LEAST % size:
         return config, weights

@@ -225,6 +225,10 @@ def over_limit(report: PlanReport | None, candidate: int | None = None) -> Workf
 
 
 # -- the strict form -------------------------------------------------------------------------------
+#
+# As the research code finds a plan: three Python lists, each behind the first match of its label. Source:
+# github.com/junho328/orchestrator, `conductor_utils.py`, `_extract_any`, without what it guesses where a list
+# is no Python: that is no plan here.
 
 _LABELS: Mapping[ListName, re.Pattern[str]] = {
     "model_id": re.compile(r"(?:model_id|model ids?)\s*[:=]\s*", re.IGNORECASE),

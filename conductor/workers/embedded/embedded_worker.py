@@ -34,6 +34,9 @@ from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.protocol import Price, Worker
 
 # -- processes of models ---------------------------------------------------------------------------
+#
+# One for each file, started when it is needed, again where it has died. A process has no key of this program,
+# listens on loopback, serves only requests with the random key that it was given, and ends with this program.
 
 CONTEXT = 8192
 """Tokens of a call, prompt and answer; the shipped model's own limit."""

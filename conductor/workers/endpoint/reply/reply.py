@@ -260,6 +260,8 @@ def _thoughts(pieces: Iterable[TextPiece], members: tuple[str, ...] = ()) -> lis
     return [Thought(text=piece.text, members=members) for piece in pieces if piece.text]
 
 
+# Why an answer ended, by the formats of OpenAI, Azure, Anthropic, Bedrock, Gemini, Mistral, Cohere, Together,
+# TGI, vLLM, SGLang, LMDeploy, TensorRT-LLM, Ollama, DeepSeek, Zhipu and OpenRouter.
 _REASONS: dict[FinishReason | Literal["failed"], str] = {
     "stop": "stop eos eos_token stop_sequence stop_token end_turn end complete completed finished finish "
     "done normal",
