@@ -7,7 +7,6 @@ their own.
 
 from __future__ import annotations
 
-import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -32,8 +31,6 @@ read it; unset: OpenAI."""
 
 _LOCAL_KEYS = ("CONDUCTOR_KEY", "VLLM_API_KEY")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-_writing = threading.Lock()
 
 
 class KeyHost(NamedTuple):
@@ -88,9 +85,8 @@ def is_confirmed(pair: KeyHost) -> bool:
 
 def confirm(pair: KeyHost) -> None:
     """Let the key be sent there from now on. Raises `PoolError` where that cannot be written."""
-    with _writing:
-        if not is_confirmed(pair):
-            add_own_line(hosts_file(), _line(pair))
+    if not is_confirmed(pair):
+        add_own_line(hosts_file(), _line(pair))
 
 
 @cache

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import threading
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,8 +20,6 @@ from conductor.workers.tools.tool_server import ToolServer
 ALLOWED = "CONDUCTOR_TOOL_COMMANDS"
 """The environment variable that accepts all commands, with the value "all": for containers, whose pool file
 comes with them."""
-
-_writing = threading.Lock()
 
 
 def commands_file() -> Path:
@@ -42,9 +39,8 @@ def is_accepted(server: ToolServer) -> bool:
 
 def accept(server: ToolServer) -> None:
     """Let the server be started from now on. Raises `PoolError` where that cannot be written."""
-    with _writing:
-        if not is_accepted(server):
-            add_own_line(commands_file(), f"{_hash(server)} {json.dumps(command_words(server))}")
+    if not is_accepted(server):
+        add_own_line(commands_file(), f"{_hash(server)} {json.dumps(command_words(server))}")
 
 
 def check_accepted(server: ToolServer) -> None:
