@@ -24,7 +24,7 @@ if not st.runtime.exists():
     load_lightly()
 
 from conductor.errors import ConductorError, ServeError
-from conductor.limited.own_process import hide
+from conductor.loading import hide
 from conductor.workers.endpoint.transport.http_connections import load_transport
 from pages.components.keyboard.focus import keep_focus
 from pages.components.keyboard.shortcuts import shortcuts, shortcuts_buttons

@@ -5,8 +5,7 @@ import os
 import signal
 import sys
 
-from conductor.limited.own_process import hide
-from conductor.loading import load_lightly
+from conductor.loading import hide, load_lightly
 from conductor.own_settings import take
 from conductor.studio_path import find_studio
 

@@ -31,13 +31,12 @@ from conductor.orchestration.rounds import orchestrate, plan_request, plan_round
 from conductor.orchestration.runtime import Runtime, runtime_of
 from conductor.planner.planner import check_query, check_wish
 from conductor.runs.events import Event
-from conductor.runs.request import RequestState, RunRequest
+from conductor.runs.request import ChangeRequest, RequestState, RunRequest
 from conductor.runs.state import RunState
 from conductor.values.budget import NO_BUDGET, Budget
 from conductor.values.presets import Settings
 from conductor.waiting import result_of
 from conductor.workers.pool.pool import Pool, configured_pool
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import ValidPlan
@@ -249,7 +248,7 @@ def _live(on_event: OnEvent | None) -> Iterator[OnEvent | None]:
             return
         from IPython.display import display  # noqa: PLC0415 - loaded already
 
-        from conductor.report.notebook import live_display  # noqa: PLC0415 - for notebooks alone
+        from conductor.report.graph import live_display  # noqa: PLC0415 - for notebooks alone
 
         with live_display(display) as draw:
             yield draw

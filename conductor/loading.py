@@ -1,10 +1,15 @@
-"""How a program of ours is loaded: without what takes time and serves nothing. Knows no module of ours."""
+"""How a program of ours begins: without what takes time and serves nothing, and hidden from other users.
+
+Knows no module of ours.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 
 
@@ -20,3 +25,13 @@ def load_lightly() -> None:
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     # Looking for pydantic's plugins reads the metadata of every installed distribution.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+
+def hide() -> None:
+    """Let only this user read what the process writes, and on Linux only root its memory and environment,
+    which have keys. Processes that it starts do not inherit the second.
+    """
+    os.umask(0o077)
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE

@@ -20,8 +20,7 @@ from conductor.errors import DataError
 from conductor.evaluation.evaluation_table import Cell, EvaluationTable, table_of
 from conductor.evaluation.items import Item
 from conductor.evaluation.report import table_html
-from conductor.evaluation.run_score import answering, score_without_answer
-from conductor.evaluation.score import Score
+from conductor.evaluation.score import Score, answering, score_without_answer
 from conductor.evaluation.scorers import score, scorer_named
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, cell_result
 from conductor.library import AnyPool, answered_request, outermost, pool_of, waited

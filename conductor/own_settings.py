@@ -1,12 +1,15 @@
 """The settings of this program, and what its children get: variables of the environment in which it began.
 
-The one reader of variables `CONDUCTOR_...`. Knows names, and no meaning of a value.
+The one reader of variables `CONDUCTOR_...`. Knows names, and no meaning of a value; and how the program was
+called, for sentences that name one of its commands.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import MutableMapping
+from pathlib import Path
 
 PASSED = (
     "PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONHOME PYTHONUSERBASE LANG LC_ALL LC_CTYPE SYSTEMROOT "
@@ -45,3 +48,9 @@ def passed_environment(*more: str) -> dict[str, str]:
 def whole_environment() -> dict[str, str]:
     """All variables, keys and settings included, for a child that is this program again."""
     return dict(_environment)
+
+
+def command_name() -> str:
+    """The installed command, or the module, as the program was typed."""
+    program = Path(sys.argv[0]).stem if sys.argv else ""
+    return "conductor" if program == "conductor" else "python -m conductor"

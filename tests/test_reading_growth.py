@@ -36,7 +36,7 @@ from conductor.values.output import Output
 from conductor.workers.calculator.calculator_worker import is_calculation
 from conductor.workers.endpoint.reply.call_texts import CallTexts
 from conductor.workers.endpoint.reply.error_forms import report_in
-from conductor.workers.endpoint.transport.event_lines import EventLines
+from conductor.workers.endpoint.transport.exchange import EventLines
 from conductor.workers.endpoint.wire import read_chunk
 from conductor.workers.keys.mask import Mask, MaskedStream
 from conductor.workers.orchard.reading import reading

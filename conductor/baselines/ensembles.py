@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conductor.baselines.baseline_texts import OURS
+from conductor.baselines.options import OURS
 from conductor.values.messages import Sampling
 from conductor.workers.computed.select import SELECT, SELECT_BY_EMBEDDINGS
 from conductor.workflow.model import Step, Workflow

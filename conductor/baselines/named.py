@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conductor.baselines.baseline_texts import texts_of
 from conductor.baselines.encoder import CountedEmbeddings
 from conductor.baselines.methods import BASELINES, Entry, Method
-from conductor.baselines.options import FILE, Options, options_of
+from conductor.baselines.options import FILE, Options, options_of, texts_of
 from conductor.baselines.planner_file.file_planner import PREFIX as PLANNER
 from conductor.baselines.planner_file.file_planner import FilePlanner
 from conductor.errors import ConductorError, PlanError

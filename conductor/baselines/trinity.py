@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from conductor.baselines.baseline_texts import Texts
+from conductor.baselines.options import Texts
 from conductor.planner.conductor import PlanRequest
 from conductor.values.messages import Sampling
 from conductor.workers.computed.select import SELECT

@@ -213,10 +213,6 @@ class BoundWorkflow:
         sees_images = self.cards[self.workflow.steps[step].worker].vision
         return own if sees_images else own.without_images
 
-    def _names_final(self, step: int) -> bool:
-        """Whether the step's request names it the last one; so a proposer's is the same in any workflow."""
-        return step == self.workflow.final and self.styles[step] == "ours"
-
     def _prompt_context(self, step: int, outputs: Mapping[int, Output] | None) -> PromptContext:
         own = self.workflow.steps[step]
         # Before a call, a pin stays that of the worker which gave it.
@@ -239,7 +235,8 @@ class BoundWorkflow:
             goes_on=step == self.workflow.final,
             instruction=own.instruction,
             seen=[*self.previous, *seen] if own.sees_previous else seen,
-            final=self._names_final(step),
+            # Of no other style: so a proposer's request is the same in any workflow.
+            final=step == self.workflow.final and self.styles[step] == "ours",
             nonce=_MARK,
         )
 

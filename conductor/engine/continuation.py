@@ -37,10 +37,12 @@ def continuation(paused: RunState, workflow: Workflow, decisions: Sequence[ToolD
         )
     check_decisions(paused, decisions)
     marks = {each.step: each.turn for each in paused.waiting_calls}
+    # A step with a call that waits has passed its own gate.
+    passed = {*paused.questions, *(() if decisions else paused.held)}
     return RunScope(
         kind=scope.kind,
         step=None if scope.step is None else place[scope.step],
-        passes=tuple(sorted(place[step] for step in _passes(paused, decisions) if step in place)),
+        passes=tuple(sorted(place[step] for step in passed if step in place)),
         done=_done(paused, place),
         resumes=_resumes(paused, place),
         recorded=scope.recorded,
@@ -112,11 +114,6 @@ def _resumes(last: RunState, place: Mapping[int, int]) -> tuple[int, ...]:
         return ()
     steps = forced.intersection(last.turns.keys() | set(last.scope.resumes)) - last.outputs.keys()
     return tuple(sorted(place[step] for step in steps if step in place))
-
-
-def _passes(paused: RunState, decisions: Sequence[ToolDecision]) -> set[int]:
-    """The steps whose gates are passed; one with a call that waits has passed its own."""
-    return {*paused.questions, *(() if decisions else paused.held)}
 
 
 def check_decisions(paused: RunState, decisions: Sequence[ToolDecision]) -> None:

@@ -5,7 +5,7 @@ Knows workflows and scopes; the store runs and stores the trials, the pages show
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Literal, Self
@@ -123,16 +123,9 @@ def _swaps(swap: Swap, workflow: Workflow) -> list[Trial]:
     if not 0 <= swap.step < len(workflow):
         raise WorkflowError(f"There is no step {swap.step + 1}; this workflow has {len(workflow)}.")
     scope = RunScope(kind="only", step=swap.step)
-    return [
-        Trial(
-            workflow=_given_to(workflow, swap.step, worker),
-            scope=scope,
-            worker=worker,
-            repeat=repeat,
-        )
-        for worker in dict.fromkeys(swap.workers)
-        for repeat in range(1, swap.repeats + 1)
-    ]
+    workers = dict.fromkeys(swap.workers)
+    variants = [Trial(_given_to(workflow, swap.step, worker), scope, worker=worker) for worker in workers]
+    return _repeated(variants, swap.repeats)
 
 
 def _edges(test: EdgeTest, workflow: Workflow) -> list[Trial]:
@@ -144,52 +137,42 @@ def _edges(test: EdgeTest, workflow: Workflow) -> list[Trial]:
                 f"Step {reader + 1} is pinned, so nothing depends on what it reads; unpin it first.",
                 step=reader,
             )
-    repeats = range(1, test.repeats + 1)
-    trials: list[Trial] = []
+    variants = []
     for read, reader in dict.fromkeys(test.edges):
         access = set(workflow.steps[reader].access) - {read}
-        # A single repeat may reuse known outputs; to measure variation, every repeat must call the worker.
-        scope = EDITED if test.repeats == 1 else RunScope(kind="from", step=reader)
-        trials += (
-            Trial(
-                workflow=workflow.with_access(reader, access),
-                scope=scope,
-                edge=(read, reader),
-                repeat=repeat,
-            )
-            for repeat in repeats
-        )
-    if test.repeats > 1:
-        first = min(reader for _, reader in test.edges)
-        trials += (
-            Trial(workflow=workflow, scope=RunScope(kind="from", step=first), repeat=repeat)
-            for repeat in repeats
-        )
-    return trials
+        scope = _scope_from(reader, test.repeats)
+        variants.append(Trial(workflow.with_access(reader, access), scope, edge=(read, reader)))
+    first = min(reader for _, reader in test.edges)
+    return _repeated(variants, test.repeats, Trial(workflow, RunScope(kind="from", step=first)))
 
 
 def _replaced(search: StepSearch, workflow: Workflow) -> list[Trial]:
-    replacements = tuple(dict.fromkeys(search.replacements))
-    variants = [(each, _variant(each, workflow, search.hand)) for each in replacements]
-    steps = {each.step for each in replacements}
-    first = min(steps)
-    repeats = range(1, search.repeats + 1)
-    trials = [
+    variants = [
         Trial(
-            workflow=variant,
-            # As in an edge test, every repeat calls what follows.
-            scope=EDITED if search.repeats == 1 else RunScope(kind="from", step=each.step),
+            _variant(each, workflow, search.hand),
+            _scope_from(each.step, search.repeats),
             replacement=each,
-            repeat=repeat,
         )
-        for each, variant in variants
-        for repeat in repeats
+        for each in dict.fromkeys(search.replacements)
     ]
-    if search.repeats > 1:
-        below = steps <= workflow.descendants(first) | {first}
-        scope = RunScope(kind="from", step=first) if below else FORCE
-        trials += (Trial(workflow=workflow, scope=scope, repeat=repeat) for repeat in repeats)
-    return trials
+    steps = {each.step for each in search.replacements}
+    first = min(steps)
+    below = steps <= workflow.descendants(first) | {first}
+    scope = RunScope(kind="from", step=first) if below else FORCE
+    return _repeated(variants, search.repeats, Trial(workflow, scope))
+
+
+def _scope_from(step: int, repeats: int) -> RunScope:
+    """A single repeat may reuse known outputs; to measure variation, every repeat calls what follows."""
+    return EDITED if repeats == 1 else RunScope(kind="from", step=step)
+
+
+def _repeated(variants: Iterable[Trial], repeats: int, control: Trial | None = None) -> list[Trial]:
+    """Each variant so many times, side by side; of more than one repeat the control comes last."""
+    controls = [control] if control is not None and repeats > 1 else []
+    return [
+        replace(each, repeat=repeat) for each in (*variants, *controls) for repeat in range(1, repeats + 1)
+    ]
 
 
 def _variant(replacement: Replacement, workflow: Workflow, hand: HandEdit) -> Workflow:

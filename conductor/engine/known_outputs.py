@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
-from conductor.values.message_parts.tool_use import ToolUse
+from conductor.values.message_parts.tool_use import ToolTurn, ToolUse
 from conductor.values.output import Output
-from conductor.values.tool_turn import ToolTurn
 from conductor.workers.protocol import line_of
 from conductor.workflow.fingerprint import outline_of
 from conductor.workflow.matching import places_in

@@ -32,10 +32,9 @@ LEAST_COMPLETION = 16
 class Reservation:
     """One request to a worker, from its admission by a meter to its end. Made by `Meter.admit`; ended once.
 
-    This one reserves nothing, where nothing is estimated: only the request's usage counts, at its end.
+    Where the meter estimates, its prompt and its answer are counted while it is under way; elsewhere nothing
+    is reserved, and only the request's usage counts, at its end.
     """
-
-    __slots__ = ("_card", "_meter", "_pieces", "_prompt", "_purpose", "ended")
 
     def __init__(self, meter: Meter, card: WorkerCard, prompt: Prompt, purpose: Purpose) -> None:
         self._meter = meter
@@ -43,11 +42,34 @@ class Reservation:
         self._prompt = prompt
         self._purpose = purpose
         self._pieces: list[str] = []
+        self._answer = TokenCount(card) if meter.estimates else None
+        self._prompt_tokens = _tokens(card, prompt()) if meter.estimates else 0
         self.ended = False
+
+    @property
+    def _completion(self) -> int:
+        """Tokens that are reserved for the answer."""
+        if self._answer is None or self._card.kind == "offline":
+            return 0
+        return max(self._answer.total, LEAST_COMPLETION)
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that are reserved."""
+        return self._prompt_tokens + self._completion
+
+    @property
+    def cost(self) -> float:
+        """US dollars of the reserved tokens; 0 where the worker has no price."""
+        used = Usage(prompt_tokens=self._prompt_tokens, completion_tokens=self._completion)
+        return self._card.cost_of(used).cost or 0.0
 
     def receive(self, text: str) -> None:
         """Count another piece of the answer, which may cross a limit."""
         self._pieces.append(text)
+        if self._answer is not None:
+            self._answer.add(text)
+            self._meter.check()
 
     def end(self, usage: Usage | None = None, *, answer: str = "", stopped: bool = False) -> Charge | None:
         """The request has ended, and took this; None if it broke off and nothing of that is known. `answer`
@@ -59,8 +81,8 @@ class Reservation:
         if self.ended:
             return None
         self.ended = True
+        self._meter.close(self)
         if (usage is not None and usage.nothing) or self._card.kind == "offline" or self._card.nested:
-            self._count(None)
             if not stopped or not self._card.nested:
                 return None
             # What ended inside has charges of its own; what was under way there is unknown.
@@ -77,7 +99,7 @@ class Reservation:
         )
         if charge.counts and usage.total is None:
             charge = replace(charge, estimate=self._estimate_of(usage, pieces))
-        self._count(charge)
+        self._meter.count(charge)
         return charge
 
     def _estimate_of(self, usage: Usage, answer: Iterable[str]) -> Usage:
@@ -88,46 +110,6 @@ class Reservation:
             completion_tokens=_tokens(self._card, answer) if completion is None else completion,
         )
         return self._card.cost_of(tokens)
-
-    def _count(self, charge: Charge | None) -> None:
-        if charge is not None:
-            self._meter.count(charge)
-
-
-class _Estimate(Reservation):
-    """The reservation of a request whose prompt and answer are counted by estimate while it is under way."""
-
-    __slots__ = ("_answer", "_answer_tokens", "prompt_tokens")
-
-    def __init__(self, meter: Meter, card: WorkerCard, prompt: Prompt, purpose: Purpose) -> None:
-        super().__init__(meter, card, prompt, purpose)
-        self._answer_tokens = TokenCount(card)
-        self.prompt_tokens = _tokens(card, prompt())
-
-    @property
-    def _completion(self) -> int:
-        """Tokens that are reserved for the answer."""
-        return max(self._answer_tokens.total, LEAST_COMPLETION) if self._card.kind != "offline" else 0
-
-    @property
-    def tokens(self) -> int:
-        """All tokens that are reserved."""
-        return self.prompt_tokens + self._completion
-
-    @property
-    def cost(self) -> float:
-        """US dollars of the reserved tokens; 0 where the worker has no price."""
-        used = Usage(prompt_tokens=self.prompt_tokens, completion_tokens=self._completion)
-        return self._card.cost_of(used).cost or 0.0
-
-    def receive(self, text: str) -> None:
-        super().receive(text)
-        self._answer_tokens.add(text)
-        self._meter.check()
-
-    def _count(self, charge: Charge | None) -> None:
-        self._meter.close(self)
-        super()._count(charge)
 
 
 def _tokens(card: WorkerCard, texts: Iterable[str]) -> int:
@@ -150,7 +132,7 @@ class Meter:
         self._tokens = 0
         self._cost = 0.0
         self._estimated = set[Limit]()
-        self._open: set[_Estimate] = set()
+        self._open: set[Reservation] = set()
         self._limited = not budget.open
         self.estimates = budget.tokens is not None or budget.cost is not None
         """Whether tokens or dollars are limited, so that calls are estimated."""
@@ -192,23 +174,18 @@ class Meter:
         """
         if self.crossing is not None:
             return None
-        if not self.estimates:
-            self.crossing = self._refusal(None) if self._limited else None
-            if self.crossing is not None:
-                return None
-            self.calls += 1
-            return Reservation(self, card, prompt, purpose)
-        estimate = _Estimate(self, card, prompt, purpose)
-        self.crossing = self._refusal(estimate)
+        call = Reservation(self, card, prompt, purpose)
+        self.crossing = self._refusal(call) if self._limited else None
         if self.crossing is not None:
             return None
         self.calls += 1
-        self._open.add(estimate)
-        return estimate
+        if self.estimates:
+            self._open.add(call)
+        return call
 
-    def _refusal(self, call: _Estimate | None) -> Crossing | None:
+    def _refusal(self, call: Reservation) -> Crossing | None:
         """The limit that leaves no room for `call`."""
-        needs = {} if call is None else {"tokens": call.tokens, "cost": call.cost}
+        needs = {"tokens": call.tokens, "cost": call.cost}
         for limit, used, allowed, of in self._limits():
             needed = needs.get(limit)
             if used >= allowed or (needed is not None and used + needed > allowed):
@@ -223,7 +200,7 @@ class Meter:
             self._estimated |= {"tokens", "cost"}
         self._add(used.tokens, used.cost)
 
-    def close(self, call: _Estimate) -> None:
+    def close(self, call: Reservation) -> None:
         """Reserve no more for it."""
         self._open.discard(call)
 

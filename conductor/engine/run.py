@@ -50,7 +50,7 @@ from conductor.runs.events import (
 from conductor.runs.scope import EDITED, RunScope
 from conductor.values.budget import NO_BUDGET, Crossing
 from conductor.values.charge import Charge, Purpose, total_of
-from conductor.values.message_parts.tool_use import ToolUse
+from conductor.values.message_parts.tool_use import ToolTurn, ToolUse
 from conductor.values.messages import (
     NOTHING_USED,
     CallDelta,
@@ -62,7 +62,6 @@ from conductor.values.messages import (
     Usage,
 )
 from conductor.values.output import HandEdit, Output, StandIn
-from conductor.values.tool_turn import ToolTurn
 from conductor.workers.pool.fallback import FallbackWorker, chain
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import (
@@ -334,12 +333,8 @@ class WorkflowRun:
             ready += self._schedule.done(step)
         return ready
 
-    def _launch(self, ready: Iterable[int], *, task: asyncio.Task[None] | None = None) -> _Call | None:
-        """Start the ready steps, or settle them at once where their output is known.
-
-        Each call gets a new task, except one that `task` continues with: that call is returned.
-        """
-        continued: _Call | None = None
+    def _launch(self, ready: Iterable[int]) -> None:
+        """Start the ready steps, each call in a task, or settle them at once where their output is known."""
         waiting = deque(ready)
         while waiting and not self._cancelled:
             step = waiting.popleft()
@@ -360,12 +355,8 @@ class WorkflowRun:
             elif step in self._gates:
                 self._hold(step, worker.card, address=address, request=request)
             elif (call := self._begin(step, worker, address=address, request=request)) is not None:
-                if task is not None and continued is None:
-                    call.task, continued = task, call
-                else:
-                    call.task = asyncio.create_task(self._work(call))
+                call.task = asyncio.create_task(self._make(call))
         self._finish_if_idle()
-        return continued
 
     def _hold(self, step: int, card: WorkerCard, *, address: str, request: Request) -> None:
         """Leave a step at its gate; what does not read it goes on."""
@@ -421,14 +412,8 @@ class WorkflowRun:
             kind, step=step, worker=card.name, worker_kind=card.kind, fingerprint=address, request=request
         )
 
-    async def _work(self, first: _Call) -> None:
-        """Make a call, then one of those that it made ready: a task for each would cost more than it does."""
-        call: _Call | None = first
-        while call is not None:
-            call = await self._make(call)
-
-    async def _make(self, call: _Call) -> _Call | None:
-        """Make `call`. Returns the next call of the same task, or None."""
+    async def _make(self, call: _Call) -> None:
+        """Make `call`."""
         worker, call.has_started = call.worker, True
         try:
             if self._gate is not None:
@@ -465,8 +450,7 @@ class WorkflowRun:
             else:
                 self._step_failed(call, str(failure), outage=failure.outage)
         else:
-            return self._step_finished(call, completion)
-        return None
+            self._step_finished(call, completion)
 
     def _stream(self, call: _Call) -> AsyncIterable[object]:
         """The items that answer `call`. Raises `WorkerError` where its worker cannot answer it."""
@@ -619,11 +603,11 @@ class WorkflowRun:
                 extra=piece.extra,
             )
 
-    def _step_finished(self, call: _Call, completion: Completion) -> _Call | None:
+    def _step_finished(self, call: _Call, completion: Completion) -> None:
         by_rule = call.stand_in is not None and call.stand_in.text
         call.end_request(None if by_rule else completion.usage, answer="" if by_rule else completion.written)
         if self._over:
-            return None
+            return
         now, called, answering, hand = self._record.now(), call.worker.card, call.answering, None
         if by_rule:
             # A person wrote the rule's text, which answers no request.
@@ -656,7 +640,7 @@ class WorkflowRun:
         self._record.emit(StepFinished, at=now, step=call.step, output=output, charge=call.take_charge())
         self._outputs[call.step] = output
         del self._calls[call.step]
-        return self._launch(self._schedule.done(call.step), task=call.task)
+        self._launch(self._schedule.done(call.step))
 
     def _step_failed(self, call: _Call, message: str, *, outage: str | None = None) -> None:
         call.end_request()

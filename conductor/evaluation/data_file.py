@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from conductor.errors import DataError
 from conductor.evaluation.items import BrokenLine, DataSet, Item
 from conductor.evaluation.rows import rows_of
-from conductor.evaluation.scorers.target import check_target
+from conductor.evaluation.scorers.accepted_answer import check_target
 from conductor.text.equality.choice import LETTERS
 
 MAX_ITEMS = 100_000

@@ -20,7 +20,7 @@ from conductor.evaluation.statistics import (
     paired_difference,
     rate,
 )
-from conductor.evaluation.statistics.sequential import sequential_difference
+from conductor.evaluation.statistics.bounds import sequential_difference
 
 Answers = Mapping[int, Mapping[int, bool]]
 """Whether each answer is right, by item and repeat; without those for which that is unknown."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from conductor.errors import DataError, FormatError
-from conductor.files.file_beginning import GZIP, LENGTH, text_encoding
+from conductor.files.file_text import GZIP, LENGTH, text_encoding
 from conductor.text.json_text import parsed
 
 MAX_LINE = 2_000_000

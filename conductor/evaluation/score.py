@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
 
+from conductor.runs.state import RunState
 from conductor.values.messages import Value
 
 Verdict = Literal["right", "wrong", "no answer", "no plan", "failed", "refused", "unjudged", "unanswered"]
@@ -66,3 +67,27 @@ class Score(Value):
     def no_answer(cls, answer: str, reason: str) -> Score:
         """Of a response in which the scorer finds nothing to compare; `answer` is what it looked at."""
         return cls(verdict="no answer", answer=answer[:2_000], reason=reason)
+
+
+def answering(runs: Sequence[RunState]) -> list[RunState]:
+    """Those that finished with an answer; the last one's counts."""
+    return [run for run in runs if run.status == "finished" and run.answer is not None]
+
+
+def score_without_answer(runs: Sequence[RunState]) -> Score | None:
+    """The score of runs without an answer, one a round; None if there is one to compare.
+
+    What an earlier round answered is no answer where an outage ended a later one.
+    """
+    if not runs:
+        return Score(verdict="no plan")
+    failed = next((step.message for step in runs[-1].steps if step.message), "")
+    if (outage := runs[-1].outage) is not None:
+        return Score(verdict="unanswered", reason=failed, outage=outage)
+    if not (answered := answering(runs)):
+        return Score(verdict="failed", reason=failed)
+    last = answered[-1]
+    output = None if last.answer_step is None else last.steps[last.answer_step].output
+    if output is None or not output.refused:
+        return None
+    return Score(verdict="refused", answer=output.text[:2_000])

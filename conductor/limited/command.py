@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from secrets import token_hex
@@ -176,3 +176,24 @@ async def _exchange(child: asyncio.subprocess.Process, sent: bytes, most: int) -
             pieces.append(piece[: most - read])
         read += len(piece)
     return b"".join(pieces).decode(errors="replace"), await child.stderr.read()
+
+
+# -- programs of models ----------------------------------------------------------------------------
+
+LIMITS = Limits(seconds=20.0)
+
+UNSAFE_CODE = "CONDUCTOR_UNSAFE_CODE"
+"""The environment variable that, set to 1, lets programs run where the system cannot isolate them."""
+
+_COMMAND = python("exec(compile(__import__('sys').stdin.buffer.read(), '<stdin>', 'exec'))")
+
+
+async def check_isolation() -> None:
+    """Raises `WorkerError` where programs would not be run, since the system cannot isolate them."""
+    await run_program("")
+
+
+async def run_program(script: str, limits: Limits = LIMITS) -> Ended:
+    """Run `script`; its output has what it writes to standard error, too. Raises as `limited`."""
+    isolated = setting(UNSAFE_CODE) != "1"
+    return await limited(_COMMAND, sent=script.encode(), limits=replace(limits, isolated=isolated))

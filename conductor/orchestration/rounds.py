@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
-from functools import partial
 from uuid import uuid4
 
 from conductor.engine.bound_workflow import BoundWorkflow
@@ -19,8 +18,7 @@ from conductor.engine.run import WorkflowRun
 from conductor.errors import ConductorError, PoolError
 from conductor.orchestration.recorder import MemoryRecorder, Recorder, RunHistory
 from conductor.planner.conductor import Conductor, PlanRequest
-from conductor.planner.planner import STOPPED, PlanningEnd, plan
-from conductor.planner.prompt.prompt import plan_messages
+from conductor.planner.planner import STOPPED, PlanningEnd, messages_for, plan
 from conductor.runs.events import (
     BudgetExceeded,
     Event,
@@ -306,19 +304,12 @@ def _crossing_event(meter: Meter, *, run: str, seq: int) -> BudgetExceeded:
 
 def _requests(request: PlanRequest, conductor: Conductor, meter: Meter) -> Requests:
     """The requests to a Conductor for one attempt; the first is admitted, or refused."""
-    return Requests(meter, conductor.card, partial(_prompt, request, conductor), purpose="plan")
-
-
-def _prompt(request: PlanRequest, conductor: Conductor) -> Iterator[str]:
-    """The texts that a Conductor is sent, or would be if it called a model."""
-    messages = plan_messages(
-        request,
-        dialect=conductor.dialect,
-        style=conductor.card.prompt_style,
-        room_to_think=True,
-        wording=conductor.card.wording,
+    return Requests(
+        meter,
+        conductor.card,
+        lambda: (message.content for message in messages_for(request, conductor)),
+        purpose="plan",
     )
-    return (message.content for message in messages)
 
 
 @contextmanager

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from conductor.runs.request import ChangeRequest
 from conductor.values.conversation import NO_CONVERSATION, Conversation
 from conductor.values.message_parts.tools import ToolOffer
 from conductor.values.messages import Completion, Delta, Message, Retried, SeenResponse, Thought, Value
 from conductor.workers.protocol import PromptStyle, WorkerCard
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import Dialect, Form, HandedOver, PlanReport, ToolsOfWorkers
 

@@ -21,7 +21,7 @@ from conductor.runs.event_queue import Record
 from conductor.text.json_text import portable
 from conductor.values.charge import Charge, total_of
 from conductor.values.conversation import MAX_QUERY
-from conductor.values.messages import NOTHING_USED, Completion, Retried, Usage
+from conductor.values.messages import NOTHING_USED, Completion, Message, Retried, Usage
 from conductor.workers.stream import GRACE_SECONDS, read_stream
 from conductor.workflow.model import Workflow
 from conductor.workflow.plan_report import (
@@ -270,17 +270,21 @@ def _computed_report(text: str, workflow: Workflow, request: PlanRequest) -> Pla
     return PlanReport(text=text, reasoning=text.strip(), candidates=(candidate,), chosen=0)
 
 
+def messages_for(request: PlanRequest, conductor: Conductor) -> tuple[Message, ...]:
+    """What a Conductor is sent, or would be if it called a model."""
+    return plan_messages(
+        request,
+        dialect=conductor.dialect,
+        style=conductor.card.prompt_style,
+        room_to_think=True,
+        wording=conductor.card.wording,
+    )
+
+
 def _prompt(request: PlanRequest, conductor: Conductor, prompt: OutgoingPrompt | None) -> PlanPrompt:
     """The prompt that was sent; of a Conductor that calls no model, the one that a model would have had."""
     sent = prompt or OutgoingPrompt(
-        messages=plan_messages(
-            request,
-            dialect=conductor.dialect,
-            style=conductor.card.prompt_style,
-            room_to_think=True,
-            wording=conductor.card.wording,
-        ),
-        tools=_tools(request, conductor, prompt),
+        messages=messages_for(request, conductor), tools=_tools(request, conductor, prompt)
     )
     return PlanPrompt(
         messages=tuple(PromptMessage(role=each.role, content=each.content) for each in sent.messages),

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from conductor.errors import PlanError
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.format import format_plan, write_steps
-from conductor.planner.rule_comparison import Comparison, comparison_in
 from conductor.text.final_answer import without_ask
 from conductor.values.messages import Completion, Delta
 from conductor.workers import python_worker
@@ -133,7 +132,7 @@ def _rulings(query: str) -> Iterator[Ruling]:
     story = _STORY.search(text) and len(re.findall(r"\d+", text)) >= 2
     if story or _HARD.search(text) or text.count("=") >= 2:
         yield _PLAN_EXECUTE_VERIFY
-    yield _one_step(query)
+    yield Ruling("one step", "No rule splits this query; one worker answers it.", _whole(query))
 
 
 _HARD = re.compile(
@@ -171,10 +170,6 @@ def _calculation(query: str) -> Ruling:
     return Ruling("calculation", why, _whole(query), calculates=True)
 
 
-def _one_step(query: str) -> Ruling:
-    return Ruling("one step", "No rule splits this query; one worker answers it.", _whole(query))
-
-
 def _comparison(compared: Comparison) -> Ruling:
     things, by = compared.things, f" {compared.criteria}" if compared.criteria else ""
     names = ", ".join(things[:-1]) + f" and {things[-1]}{by}"
@@ -189,3 +184,53 @@ def _comparison(compared: Comparison) -> Ruling:
         "them all.",
         drafts=tuple(drafts),
     )
+
+
+# -- what a query compares -------------------------------------------------------------------------
+
+MAX_THINGS = 8
+_LONGEST = 80
+
+_COMPARED = re.compile(
+    r"\b(?:compare and contrast|compare|contrast|differences? between)\b[ :]*(?P<things>[^.?!;\n]{3,300})"
+    r"|\bhow (?:do|does) (?P<verb>[^.?!;\n]{3,300}?) (?:differ|compare)\b(?P<rest>[^.?!;\n]{0,200})"
+    r"|(?P<versus>[^.?!,:;\n]{1,100} (?:versus|vs\.?) [^.?!;\n]{1,200})",
+    re.IGNORECASE,
+)
+_CRITERIA = re.compile(
+    r"[, ]+(?P<criteria>(?:by|in terms of|with (?:respect|regard) to|regarding|based on) .+)$", re.IGNORECASE
+)
+_LINK = re.compile(r" ?, (?:and |or )?| and | (?:with|to|from|or|versus|vs\.?) ", re.IGNORECASE)
+_PROPERTY = re.compile(r"^(?:the )?[a-z ,]{3,60} of (?=[A-Z])")
+_ARTICLE = re.compile(r"^(?:the|is|are|should (?:i|we) \w+) ", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two things or more, in order, and `criteria` in the query's words ("by area"), "" for none."""
+
+    things: tuple[str, ...]
+    criteria: str = ""
+
+
+def comparison_in(query: str) -> Comparison | None:
+    """What a query compares; None when it compares no two things of words."""
+    match = _COMPARED.search(query)
+    if match is None:
+        return None
+    if match["verb"] is not None:
+        names = match["verb"] + re.sub(r"^ (?:from|to|with) ", " and ", match["rest"])
+    else:
+        names = match["things"] or match["versus"]
+    by = _CRITERIA.search(names)
+    criteria = "" if by is None else by["criteria"].strip()
+    names = names if by is None else names[: by.start()]
+    if match["things"] is not None:
+        # "Compare three ways to heat a house: gas, wood and oil"
+        topic, _, names = names.rpartition(": ")
+        criteria = criteria or (topic and f"among {topic.strip()}")
+    # A property is written small, the names of its owners large: "the capitals of France and Peru".
+    split = _LINK.split(_PROPERTY.sub("", names))
+    parts = (_ARTICLE.sub("", part.strip(" ,\"'"))[:_LONGEST] for part in split)
+    things = tuple(dict.fromkeys(part for part in parts if re.search(r"[^\W\d_]{2}", part)))
+    return Comparison(things, criteria) if 2 <= len(things) <= MAX_THINGS else None

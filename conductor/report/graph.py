@@ -7,16 +7,20 @@ escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from html import escape
 from textwrap import wrap
+from typing import Any
 from unicodedata import east_asian_width
 
 from conductor.drawing.layout import MARGIN, Card, access_layouts
 from conductor.drawing.marks import MARKS, Mark, marks
 from conductor.report.pictures import picture
-from conductor.report.words import mark
+from conductor.report.words import mark, outcome, run_facts
+from conductor.runs.events import Event, PlanningStarted, StepInner, TextPiece
+from conductor.runs.request import RequestState
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState, StepStatus
 from conductor.text.control_characters import visible
@@ -195,3 +199,64 @@ def _width(letter: str) -> float:
     if east_asian_width(letter) in "WF":
         return 1.1
     return 0.8 if letter.isupper() or letter in "mw@%" else 0.54
+
+
+# -- in a notebook ---------------------------------------------------------------------------------
+
+
+def html_of(value: Drawable) -> str:
+    """The picture, and of a run its answer and what it took."""
+    svg = svg_of(value)
+    match value:
+        case RunState():
+            reasons = [value.no_plan, *(step.message for step in value.steps)]
+            answer = value.answer or next(filter(None, reasons), "")
+            words = f'<div style="white-space:pre-wrap">{escape(answer)}</div>' if answer else ""
+            return f"{words}{svg}<div>{_facts(value)}</div>"
+        case PlanDiff():
+            return f"{svg}<div>{escape(_differences(value))}</div>"
+    return svg
+
+
+def _differences(diff: PlanDiff) -> str:
+    changed = [
+        f"step {pair.new + 1}: {', '.join(pair.changes).replace('_', ' ')}"
+        for pair in diff.pairs
+        if not pair.same
+    ]
+    counts = [f"{len(diff.added)} added (+, thick)", f"{len(diff.removed)} removed (−, dashed)"]
+    return " · ".join([*counts, f"{len(changed)} changed (±)", *changed])
+
+
+def _facts(state: RunState) -> str:
+    facts = [f"{name}: {words}" for name, words in run_facts(state)]
+    return escape(" · ".join([outcome(state)[1], *facts]))
+
+
+@contextmanager
+def live_display(display: Callable[..., Any]) -> Iterator[Callable[[Event], None]]:
+    """Shows the work whose events are given while it goes on, and one line of it in the end."""
+    handle = display({"text/plain": ""}, raw=True, display_id=True)
+    request, planner, last = RequestState(), "", ""
+
+    def show(html: str) -> None:
+        nonlocal last
+        if html != last:
+            handle.update({"text/html": html, "text/plain": ""}, raw=True)
+            last = html
+
+    def on_event(event: Event) -> None:
+        nonlocal request, planner
+        request = request.advance(event)
+        planner = event.planner if isinstance(event, PlanningStarted) else planner
+        if not isinstance(event, TextPiece | StepInner):
+            show(svg_of(request.attempts[-1]) or escape(f"{planner} plans …"))
+
+    try:
+        yield on_event
+    finally:
+        state = request.attempts[-1] if request.attempts else RunState()
+        if state.workflow is not None:
+            show(_facts(replace(state, status="cancelled") if state.live else state))
+        else:
+            show(escape(state.no_plan or ("stopped" if state.report is None else "planned")))

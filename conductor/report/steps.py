@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import unescape
 
@@ -11,7 +12,6 @@ from conductor.drawing.network import title_of
 from conductor.report.words import STATUSES, mark, moment, output_notes, source_name, step_facts
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
-from conductor.text.chunks import BEGINNING, chunks_of
 from conductor.text.formatting import quantity
 from conductor.values.messages import Request
 from conductor.values.note import Note
@@ -114,7 +114,7 @@ def _step(at: int, step: Step, own: StepState, notes: Sequence[Note]) -> ReportS
         facts=tuple(step_facts(own)),
         sees=tuple(read + 1 for read in step.access),
         hidden=tuple(read + 1 for read in range(at) if read not in step.access),
-        sampling=_sampling(step),
+        sampling=step.sampling.words,
         request=None if own.request is None else _sent(own.request, own),
         problem=_problem(own),
         notes=tuple(output_notes(step, own)),
@@ -127,10 +127,6 @@ def _badges(own: StepState) -> tuple[str, ...]:
     if own.output is not None and own.output.hand is not None:
         return ("by hand",)
     return () if own.worker_kind in (None, "model") else (str(own.worker_kind),)
-
-
-def _sampling(step: Step) -> tuple[str, ...]:
-    return step.sampling.words
 
 
 def _problem(own: StepState) -> str:
@@ -193,3 +189,56 @@ def _size(shares: Shares) -> str:
     if shares.exact:
         return total
     return f"~{total}, estimated by length" if shares.reported is None else f"{total}, as the worker counted"
+
+
+BEGINNING = 20_000
+"""Characters of a chunk at most."""
+
+_NEAR = 500
+"""So many characters before the limit, a cut looks for the end of a line or a word."""
+
+_JOINERS = "\u200d\ufe0f"
+
+
+def chunks(text: str) -> list[str]:
+    """The text in chunks: its beginning, which is shown at first, and the rest; one for a text that is not
+    long. The page does the same in `pages/components/widgets/long_text.js`.
+    """
+    return [first for ((first, *_),) in chunks_of([(text, "")])]
+
+
+def chunks_of(parts: Iterable[tuple[str, *tuple[str, ...]]]) -> list[list[tuple[str, ...]]]:
+    """Parts that each begin with a text, in chunks. Of a part that is cut, only the first piece has its last
+    entry, which names it.
+    """
+    chunks: list[list[tuple[str, ...]]] = [[]]
+    room = BEGINNING
+    for text, *marks in parts:
+        start = 0
+        while len(text) - start > room:
+            end = start + _cut_place(text[start : start + room + 1], room)
+            if end > start:
+                chunks[-1].append((text[start:end], *_marks(marks, start)))
+            chunks.append([])
+            start, room = end, BEGINNING
+        chunks[-1].append((text[start:], *_marks(marks, start)))
+        room -= len(text) - start
+    return chunks
+
+
+def _marks(marks: Sequence[str], start: int) -> Sequence[str]:
+    """What a piece that starts there has of its part's entries."""
+    return [*marks[:-1], ""] if marks and start else marks
+
+
+def _cut_place(text: str, most: int) -> int:
+    """Where a text of more than `most` characters is cut: behind a line or a word, else between letters."""
+    for end in "\n ":
+        if (at := text.rfind(end, max(0, most - _NEAR), most)) >= 0:
+            return at + 1
+    place = most
+    while place > max(0, most - _NEAR) and (
+        unicodedata.combining(text[place]) or text[place] in _JOINERS or text[place - 1] in _JOINERS
+    ):
+        place -= 1
+    return place

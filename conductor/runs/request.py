@@ -18,7 +18,6 @@ from conductor.values.messages import Usage, Value
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.values.total import NOTHING, Total
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Workflow
 from conductor.workflow.selection import with_own_settings
 
@@ -36,6 +35,13 @@ class Asker(Value):
 
 UNKNOWN_ASKER = Asker()
 """Who makes a request is unknown."""
+
+
+class ChangeRequest(Value):
+    """What is to change in `workflow`, the plan as it is: the `wish`, in words."""
+
+    workflow: Workflow
+    wish: str
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from conductor.errors import WorkflowError
-from conductor.values.message_parts.tool_use import ToolDecision
+from conductor.values.message_parts.tool_use import ToolDecision, ToolTurn
 from conductor.values.messages import Value
-from conductor.values.tool_turn import ToolTurn
 from conductor.workflow.model import Workflow
 
 RunScopeKind = Literal["edited", "force", "from", "to", "only"]

@@ -45,10 +45,9 @@ from conductor.runs.step_state import (
 from conductor.values.budget import NO_BUDGET, Budget, Used
 from conductor.values.charge import Charge, total_of
 from conductor.values.conversation import NO_CONVERSATION, Conversation
-from conductor.values.message_parts.tool_use import ToolQuestion, WaitingCall
+from conductor.values.message_parts.tool_use import ToolQuestion, ToolTurn, WaitingCall
 from conductor.values.messages import SeenResponse, Usage
 from conductor.values.output import Output, WorkerKind
-from conductor.values.tool_turn import ToolTurn
 from conductor.values.total import NOTHING, UNDER_WAY, Total
 from conductor.workflow.drawable import Drawable
 from conductor.workflow.model import Workflow

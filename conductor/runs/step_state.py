@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 from conductor.runs import events
 from conductor.runs.timed_call import TimedCalls, all_ended, with_request, with_results, with_tools
 from conductor.values.charge import Charge, total_of
-from conductor.values.message_parts.tool_use import ToolQuestion, ToolUse
+from conductor.values.message_parts.tool_use import ToolQuestion, ToolTurn, ToolUse
 from conductor.values.messages import Request, Usage
 from conductor.values.output import Output, WorkerKind
-from conductor.values.tool_turn import ToolTurn
 from conductor.values.total import UNDER_WAY, Total
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ which words came from which step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict, Field
@@ -29,10 +29,6 @@ Number = TypeVar("Number", int, float)
 
 def _is_none(value: object) -> bool:
     return value is None
-
-
-def _in_words(value: float | str) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 MAX_SEED = 2**63 - 1
@@ -82,7 +78,10 @@ class Sampling(Value):
             name: value for name, value in self.parameters.items() if isinstance(value, int | float | str)
         }
         logprob_words = () if single.pop("logprobs", None) is None else ("log probabilities",)
-        named = (f"{name.replace('_', ' ')} {_in_words(value)}" for name, value in single.items())
+        named = (
+            f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
+            for name, value in single.items()
+        )
         return (*named, *rest, *logprob_words)
 
     def over(self, defaults: Sampling) -> Sampling:
@@ -161,7 +160,7 @@ def _sum(left: Number | None, right: Number | None) -> Number | None:
 PartKind = Literal["frame", "system", "turn", "query", "subtask", "response", "instruction"]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True)
 class Part:
     """A stretch of a message and where it came from.
 
@@ -179,27 +178,10 @@ class Part:
     round: int | None = None
     by_hand: bool = False
 
-    def __init__(  # noqa: PLR0917 - the fields, in the order in which a dataclass takes them
-        self,
-        kind: PartKind,
-        text: str,
-        step: int | None = None,
-        worker: str | None = None,
-        round: int | None = None,
-        by_hand: bool = False,
-    ) -> None:
-        # A frozen dataclass's own way, which looks each field up by name, takes twice as long.
-        _set_kind(self, kind)
-        _set_text(self, portable(text))
-        _set_step(self, step)
-        _set_worker(self, None if worker is None else portable(worker))
-        _set_round(self, round)
-        _set_by_hand(self, by_hand)
-
-
-_set_kind, _set_text, _set_step, _set_worker, _set_round, _set_by_hand = (
-    getattr(Part, field.name).__set__ for field in fields(Part)
-)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", portable(self.text))
+        if self.worker is not None:
+            object.__setattr__(self, "worker", portable(self.worker))
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,21 +176,13 @@ class Output(Value):
 
         What the worker had used, taken and thought is not this text's.
         """
-        return self.model_copy(
-            update={
-                "text": text,
-                "reasoning": "",
-                "usage": Usage(),
-                "finish_reason": "stop",
-                "instead_of": None,
-                "request_id": None,
-                "tool_calls": (),
-                "tool_uses": (),
-                "requests": 1,
-                "stand_in": None,
-                "logprobs": (),
-                "left_out": (),
-                "thoughts": None,
-                "hand": edit,
-            }
+        return Output(
+            fingerprint=self.fingerprint,
+            text=text,
+            worker=self.worker,
+            worker_kind=self.worker_kind,
+            seconds=self.seconds,
+            hand=edit,
+            run=self.run,
+            step=self.step,
         )

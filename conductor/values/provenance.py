@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from conductor.values.messages import Message, Part, PartKind, Request
 
@@ -29,15 +29,7 @@ _KINDS: Mapping[PartKind, SourceKind] = {
     "instruction": "task",
     "frame": "frame",
 }
-_ORDER: Mapping[SourceKind, int] = {
-    "system": 0,
-    "turn": 1,
-    "query": 2,
-    "step": 3,
-    "task": 4,
-    "tool": 5,
-    "frame": 6,
-}
+_ORDER = {kind: at for at, kind in enumerate(get_args(SourceKind))}
 
 _MARK = re.compile(
     r"(?<=<)(/?(?:instructions|conversation|user|assistant|tool|overall_task|step|subtask|response))-[0-9a-f]+\b"

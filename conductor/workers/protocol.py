@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Protocol, TypeVar, runtime_checkable
 
 from conductor.drawing.marks import Colour
 from conductor.runs.events import Event
-from conductor.values.message_parts.tool_use import ToolQuestion, ToolRequest, ToolUse
+from conductor.values.message_parts.tool_use import ToolQuestion, ToolRequest, ToolTurn, ToolUse
 from conductor.values.messages import (
     ONCE_PAPER,
     CallDelta,
@@ -27,7 +27,6 @@ from conductor.values.messages import (
     Value,
 )
 from conductor.values.output import WorkerKind
-from conductor.values.tool_turn import ToolTurn
 from conductor.workers.wording.wording import Wording
 
 PromptStyle = Annotated[Literal["ours", "research"], ONCE_PAPER]

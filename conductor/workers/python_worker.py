@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 
-from conductor.limited.command import Ended
-from conductor.limited.isolated_program import run_program
+from conductor.limited.command import Ended, run_program
 from conductor.text.final_answer import labelled_answer
 from conductor.text.program_text import program_in
 from conductor.text.thoughts import answer_in_full

@@ -18,6 +18,6 @@ class Drawable:
         return svg_of(self)
 
     def _repr_html_(self) -> str:
-        from conductor.report.notebook import html_of  # noqa: PLC0415 - see above
+        from conductor.report.graph import html_of  # noqa: PLC0415 - see above
 
         return html_of(self)

@@ -32,8 +32,8 @@ from conductor.runs.events import (
 from conductor.runs.request import UNKNOWN_ASKER, Asker
 from conductor.runs.state import RunState, advance, joined, lost_requests
 from conductor.runs.step_state import StepState, advance_step
+from conductor.values.message_parts.tool_use import ToolTurn
 from conductor.values.output import Output
-from conductor.values.tool_turn import ToolTurn
 from conductor.workflow.model import Workflow
 from storage import fragments
 from storage.database.compiled_statement import Insertion

@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote
 
+from conductor.own_settings import command_name
 from conductor.runs.request import Asker
-from conductor.typed_command import command_name
 from conductor.values.budget import Budget
 from conductor.workers.computed import is_computed
 from conductor.workers.protocol import WorkerCard

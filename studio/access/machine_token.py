@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conductor.errors import PoolError, ServeError
-from conductor.typed_command import command_name
+from conductor.own_settings import command_name
 from conductor.workers.keys.own_file import own_text
 from storage import data_folder, default_url
 from storage.api_token import new_secret, read_token

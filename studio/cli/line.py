@@ -23,7 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from conductor.errors import ConductorError
-from conductor.typed_command import command_name
+from conductor.own_settings import command_name
 from studio.cli.options import DEBUG, LARGEST
 from studio.cli.output.terminal import (
     be_quiet,

@@ -20,7 +20,7 @@ from conductor.evaluation.score import outage_words
 from conductor.evaluation.scorers.judge import PROMPT_DIGEST, can_judge
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
 from conductor.evaluation.trials import next_part
-from conductor.limited.isolated_program import check_isolation
+from conductor.limited.command import check_isolation
 from conductor.values.budget import Budget
 from conductor.workers.endpoint.batches.batch_queue import NO_BATCHES
 from conductor.workers.pool.pool import Pool

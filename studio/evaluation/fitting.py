@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 
-from conductor.baselines.baseline_texts import digest_of
 from conductor.baselines.collaboration import mode_of
 from conductor.baselines.fitted import Fitted, GroupResult, WorkerResult
 from conductor.baselines.learnt_file import question_hash
 from conductor.baselines.named import PREFIX, WORKER, Baseline, planner_named
+from conductor.baselines.options import digest_of
 from conductor.baselines.planner_file.file_planner import FilePlanner
 from conductor.errors import DataError, PlanError
 from conductor.evaluation.items import Item

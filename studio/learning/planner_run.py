@@ -19,7 +19,7 @@ from conductor.errors import ConductorError, DataError
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.spec import CONDUCTOR
-from conductor.learning.demonstration.plan_pairs import QUESTIONS, ExamPlan, PlanPair, PlanPairs
+from conductor.learning.demonstration.exam import QUESTIONS, ExamPlan, PlanPair, PlanPairs
 from conductor.values.budget import NO_BUDGET, Budget
 from conductor.values.messages import Value
 from storage import SessionStore

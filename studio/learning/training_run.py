@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from conductor.errors import ConductorError, DataError
-from conductor.learning.demonstration.acceptance import Results
+from conductor.learning.demonstration.contenders import Results
 from conductor.learning.demonstration.run_folder import (
     RESULTS,
     SETTINGS,

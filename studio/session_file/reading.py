@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 from pydantic import TypeAdapter, ValidationError
 
 from conductor.errors import FormatError, WorkflowError
-from conductor.files.file_beginning import LENGTH, text_encoding
+from conductor.files.file_text import LENGTH, text_encoding
 from conductor.text.json_text import ValueCounter, parsed
 from conductor.workflow.file import FORMAT as WORKFLOW
 from storage.session_entries import ENTRIES, Entry, Kind

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from conductor.engine.meter import Meter
 from conductor.errors import LimitReached, StorageError
+from conductor.own_settings import command_name
 from conductor.runs.request import Asker
-from conductor.typed_command import command_name
 from conductor.values.budget import Allowance, Budget, Used
 from storage.limits import NO_RATE, Levels, Limits, Spent, day_of, end_of
 from storage.store import SessionStore

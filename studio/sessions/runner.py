@@ -20,7 +20,7 @@ from conductor.orchestration.rounds import new_id, plan_request, responses_of
 from conductor.orchestration.runtime import Runtime, Runtimes
 from conductor.planner.conductor import PlanRequest
 from conductor.runs.events import Event
-from conductor.runs.request import Asker, RequestState, RunRequest
+from conductor.runs.request import Asker, ChangeRequest, RequestState, RunRequest
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState
 from conductor.values.budget import Used
@@ -28,7 +28,6 @@ from conductor.values.messages import SeenResponse
 from conductor.values.output import Output
 from conductor.values.presets import Settings
 from conductor.workers.endpoint.transport.timing import ASKED_BY
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.plan_report import PlanReport
 from storage.records import RequestSession, Revision
 from storage.store import SessionStore

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from conductor.errors import PlanError
 from conductor.planner.planner import check_wish
+from conductor.runs.request import ChangeRequest
 from conductor.text.formatting import quantity
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.diff import PlanDiff, plan_diff
 from conductor.workflow.model import MAX_WRITTEN_STEPS
 from conductor.workflow.selection import take_rows, with_own_settings

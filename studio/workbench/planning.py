@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conductor.errors import PlanError, WorkflowError
-from conductor.planner.over_limit import over_limit
+from conductor.planner.parsing.parse import over_limit
 from conductor.runs.request import RunRequest
 from conductor.runs.state import RunState
 from conductor.values.presets import MAX_ROUNDS

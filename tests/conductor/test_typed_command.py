@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.typed_command import command_name
+from conductor.own_settings import command_name
 from conductor.workers.keys.hosts import KeyHost
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.learning.demonstration.plan_pairs import PLANS, PlanPairs, read_pairs
+from conductor.learning.demonstration.exam import PLANS, PlanPairs, read_pairs
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.workers.pool.pool import configured_pool
 from pages.components.tab import services

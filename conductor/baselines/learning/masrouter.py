@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from conductor.baselines.collaboration import MOST_AGENTS, Chances
-from conductor.baselines.learning.descent import AdamW, batches, softmax, stated
-from conductor.baselines.learning.vectors import Indexes, Matrix
+from conductor.baselines.learning.vectors import AdamW, Indexes, Matrix, batches, softmax, stated
 from conductor.baselines.options import MODES
 from conductor.values.messages import Value
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conductor.baselines.learning.descent import AdamW, batches, softmax, stated
-from conductor.baselines.learning.vectors import Indexes, Matrix, unit
+from conductor.baselines.learning.vectors import AdamW, Indexes, Matrix, batches, softmax, stated, unit
 from conductor.values.messages import Value
 
 POSITIVES = 3

@@ -179,8 +179,7 @@ async def _encoded_with(
 
 
 def _near(file: PlannerFile, vector: Matrix, rows: Matrix) -> tuple[Neighbour, ...]:
-    from conductor.baselines.planner_file.plan_choice import neighbours  # noqa: PLC0415 - it brings numpy
-    from conductor.baselines.planner_file.plan_regression import neighbours_by_plans  # noqa: PLC0415
+    from conductor.baselines.planner_file.plan_choice import neighbours, neighbours_by_plans  # noqa: PLC0415
 
     if _tries_all(file):
         return neighbours_by_plans(file, vector, rows)

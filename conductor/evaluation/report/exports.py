@@ -8,13 +8,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from conductor.evaluation.evaluation_table import EvaluationTable, PlannerRow
+from conductor.evaluation.evaluation_table import Cell, EvaluationTable, PlannerRow
+from conductor.evaluation.items import Item
 from conductor.evaluation.mean import Mean, mean_words
 from conductor.evaluation.report.names import labelled
 from conductor.evaluation.report.remarks import remarks
+from conductor.evaluation.score import WITHOUT_VERDICT
+from conductor.text.control_characters import visible
 from conductor.text.formatting import p_value
+from conductor.values.messages import Value
 
 COLUMNS = (
     "planner", "questions", "answers", "right", "accuracy", "low", "high", "pass_at", "difference",
@@ -140,7 +146,7 @@ def as_latex(table: EvaluationTable) -> str:
             )
         cells = (
             row.planner.translate(_LATEX),
-            _rounded(row.accuracy, 3),
+            "" if row.accuracy is None else f"{row.accuracy:.3f}",
             interval,
             row.answered_words,
             difference,
@@ -152,5 +158,96 @@ def as_latex(table: EvaluationTable) -> str:
     return "\n".join([*lines, r"\end{tabular}"]) + "\n"
 
 
-def _rounded(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
+# What the authors of methods have published: to be read beside a table and never in it, as questions and
+# workers were others.
+
+PAPER = "arXiv 2512.04388"
+
+
+class Published(Value):
+    """A method's published figures: its accuracy in percent, averaged over the tasks of the source, and the
+    tokens of a question; None if it has none. `setting` is how its workers answered.
+    """
+
+    method: str
+    setting: str
+    accuracy: float | None = None
+    tokens: int | None = None
+    source: str = PAPER
+
+
+_LONG = "64,000 tokens per answer, thinking"
+_SHORT = "4,096 tokens per answer"
+
+PUBLISHED = (
+    Published(method="Conductor", setting=_LONG, accuracy=77.27, tokens=1_820),
+    Published(method="Mixture-of-Agents", setting=_LONG, tokens=11_203),
+    Published(method="Conductor", setting=_SHORT, accuracy=72.35),
+    Published(method="Self-reflection, 5 turns", setting=_SHORT, accuracy=64.5),
+    Published(method="Mixture-of-Agents", setting=_SHORT, accuracy=62.1),
+    Published(method="MasRouter", setting=_SHORT, accuracy=56.9),
+    Published(method="RouterDC", setting=_SHORT, accuracy=52.4),
+)
+"""Of the Conductor's paper, on its pool of seven workers and its seven tasks."""
+
+
+# -- JUnit XML -------------------------------------------------------------------------------------
+#
+# Most CI services show it: a suite for each planner, a case for each answer. A wrong answer is a failure, one
+# that is not known to be right or wrong an error. The format is that of
+# https://github.com/testmoapp/junitxml.
+
+_LONGEST = 120
+"""Characters of a question in a name."""
+
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+def as_junit(name: str, items: Sequence[Item], planners: Sequence[str], cells: Iterable[Cell]) -> str:
+    """The XML; each question's time is that of its answer, and empty if it is unknown."""
+    own: dict[str, list[Cell]] = {planner: [] for planner in planners}
+    for cell in cells:
+        own[cell.planner].append(cell)
+    root = Element("testsuites", name=_text(name))
+    for planner, of_planner in own.items():
+        scores = [cell.result.score for cell in of_planner]
+        errors = sum(not score.is_known for score in scores)
+        suite = SubElement(
+            root,
+            "testsuite",
+            name=_text(planner),
+            tests=str(len(scores)),
+            failures=str(sum(not score.right for score in scores) - errors),
+            errors=str(errors),
+            time=f"{sum(cell.result.seconds or 0.0 for cell in of_planner):.3f}",
+        )
+        for cell in of_planner:
+            _add_case(suite, items[cell.item], cell)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _add_case(suite: Element, item: Item, cell: Cell) -> None:
+    repeat = f" ({cell.repeat + 1})" if cell.repeat else ""
+    question = " ".join(item.input.split())[:_LONGEST]
+    case = SubElement(suite, "testcase", name=_text(f"{item.id}{repeat}: {question}"))
+    case.set("classname", _text(cell.planner))
+    if cell.result.seconds is not None:
+        case.set("time", f"{cell.result.seconds:.3f}")
+    score = cell.result.score
+    if score.right:
+        return
+    right = " or ".join(item.target)
+    words = (
+        f"answered {score.answer!r}, right is {right!r}"
+        if score.verdict == "wrong"
+        else f"{WITHOUT_VERDICT[score.verdict]}; right is {right!r}"
+    )
+    fault = SubElement(case, "failure" if score.is_known else "error", type=score.verdict)
+    fault.set("message", _text(words))
+    fault.text = _text("\n".join(filter(None, [score.reason, f"session {cell.session}"])))
+
+
+def _text(text: str) -> str:
+    """Without the characters that no XML has."""
+    return _NO_XML.sub("\ufffd", visible(text, pictures=False))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from conductor.evaluation.evaluation_table import EvaluationTable, Looks
 from conductor.evaluation.score import outage_words
-from conductor.evaluation.statistics.power import (
+from conductor.evaluation.statistics.differences import (
     DIFFERENCE,
     VARIANCE,
     difference_by,

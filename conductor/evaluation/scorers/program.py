@@ -11,7 +11,7 @@ from secrets import token_hex
 from conductor.errors import DataError
 from conductor.evaluation.items import Item
 from conductor.evaluation.score import Score
-from conductor.limited.isolated_program import LIMITS, run_program
+from conductor.limited.command import LIMITS, run_program
 from conductor.limited.supervisor import Limits
 from conductor.text.program_text import program_in, unfenced
 from conductor.text.thoughts import answer_in_full

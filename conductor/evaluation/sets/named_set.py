@@ -1,14 +1,14 @@
 """Each set by its name: its source, its licence, its columns, its scorer, and how a row becomes an item.
 
 Knows the rows of each set as they are published, by the pages that `source` names; `named_sets.toml` has
-what is plain data of a set. Downloads nothing.
+what is plain data of a set. One is loaded from the hub by the library `datasets`, which is an extra.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from conductor.evaluation.data_file import items_of
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.rows import rows_of
 from conductor.evaluation.sets import programs
+from conductor.extras import install_command
 from conductor.text.equality.choice import LETTERS
 from conductor.text.equality.writing import plain
 from conductor.text.final_answer import final_answer
@@ -210,3 +211,44 @@ _DESCRIBED = tomllib.loads(Path(__file__).with_name("named_sets.toml").read_text
 NAMED_SETS: Mapping[str, NamedSet] = {
     name: NamedSet(name=name, item=item, **_DESCRIBED[name]) for name, item in _ITEMS.items()
 }
+
+
+def load_named(
+    named: NamedSet,
+    *,
+    scorer: str | None = None,
+    limit: int | None = None,
+    skip_broken: bool = False,
+) -> DataSet:
+    """The items of this set, as they come: with a `limit` no more is downloaded than it takes.
+
+    Raises `DataError` where the library is missing, the hub refuses or cannot be reached, and for a row that
+    is no item.
+    """
+    return items_of(
+        _rows(named),
+        name=named.name,
+        place=named.source,
+        fields=named.fields,
+        scorer=scorer,
+        limit=limit,
+        skip_broken=skip_broken,
+    )
+
+
+def _rows(named: NamedSet) -> Iterator[tuple[int, object]]:
+    try:
+        from datasets import load_dataset  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise DataError(
+            f"Loading from the hub needs the library `datasets`: {install_command('datasets')}, or "
+            f"download {named.file} from {named.source} and name it with --file."
+        ) from error
+    try:
+        yield from enumerate(load_dataset(**named.hub, streaming=True), start=1)
+    except (OSError, ValueError, RuntimeError) as error:
+        # Its own errors are of these kinds, those of a hub that refuses or is not there as well.
+        raise DataError(
+            f"{named.title} could not be loaded from {named.source}: {str(error)[:300]}. Where its page asks "
+            "for an account, log in with `hf auth login`."
+        ) from error

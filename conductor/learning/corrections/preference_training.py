@@ -20,8 +20,7 @@ from torch.nn.functional import logsigmoid
 from transformers import LlamaForCausalLM
 
 from conductor.learning.corrections.lessons import CorrectionSettings, Learnt, Lesson
-from conductor.learning.small_llama.confidence import confidence_in
-from conductor.learning.small_llama.folder import write_folder
+from conductor.learning.small_llama.folder import confidence_in, write_folder
 from conductor.learning.small_llama.torch_llama import (
     Texts,
     Vocabulary,

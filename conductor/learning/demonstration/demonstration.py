@@ -15,26 +15,24 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
-from conductor.learning.demonstration.acceptance import Results
-from conductor.learning.demonstration.contenders import contenders, reachable, table_of
-from conductor.learning.demonstration.exam import Exam, Result
-from conductor.learning.demonstration.grpo import Grpo
-from conductor.learning.demonstration.plan_pairs import (
+from conductor.learning.demonstration.contenders import Results, contenders, reachable, table_of
+from conductor.learning.demonstration.exam import (
     PLANS,
+    Exam,
     ExamPlan,
+    Result,
     pairs_before,
     pairs_exam,
     planned_of,
     read_pairs,
 )
+from conductor.learning.demonstration.grpo import Grpo
 from conductor.learning.demonstration.run_folder import Metrics, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.demonstration.warm_start import WarmStart
 from conductor.learning.gauges import CollapseWatch, Gauges, Stopped
 from conductor.learning.reward import Judge
-from conductor.learning.small_llama.confidence import confidence_in
-from conductor.learning.small_llama.folder import llama_config, write_folder
-from conductor.learning.small_llama.tokenizer import make_tokenizer
+from conductor.learning.small_llama.folder import confidence_in, llama_config, make_tokenizer, write_folder
 from conductor.learning.small_llama.torch_llama import (
     Vocabulary,
     new_model,

@@ -6,17 +6,108 @@ transformers and vLLM load it, and so does the runtime without torch. Knows file
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from numpy.typing import NDArray
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from conductor.learning.small_llama.tokenizer import END, PAD
-from conductor.learning.small_llama.wide_heads import Weights, with_wide_heads
-from conductor.planner.local.card import CARD, ConductorCard
+from conductor.planner.local.card import CARD, ConductorCard, Confidence
+from conductor.planner.local.local_conductor import LocalConductor
+from conductor.planner.local.local_prompt import WORKER_LIST
+from conductor.workers.pool.schema import LocalConductorTable
+
+PAD, END = "<pad>", "<eos>"
+
+_PHRASES = (
+    re.escape(WORKER_LIST),
+    r"\]\nsubtasks = \[\"",
+    r"\.?\"\]\naccess_list = \[",
+    r"\.?\", \"",
+    r"\[\]",
+    r" \[",
+    r" ?\d",
+    r" ?'",
+    r"[\[\]\",.?:\n]",
+    r" ?[A-Za-z]+",
+    r" ",
+)
+"""What is one piece before BPE: fixed phrases, words, and digits one by one, so that they can be copied."""
+
+
+def make_tokenizer(texts: Iterable[str], names: Sequence[str], *, size: int = 1024) -> Tokenizer:
+    """A tokenizer of at most `size` tokens for these texts; each worker's name in `names` is one token."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex("|".join(_PHRASES)), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=[PAD, END],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    # Often enough that BPE joins each name whole, whatever the texts are.
+    named = [f"{WORKER_LIST}{name}, {name}, {name}]" for name in names] * 200
+    tokenizer.train_from_iterator([*named, *texts], trainer)
+    return tokenizer
+
+
+Weights = Mapping[str, NDArray[np.float32]]
+"""Arrays by the names that transformers gives the parameters of `LlamaForCausalLM`."""
+
+LEAST = 32
+"""The smallest head that vLLM serves on every device."""
+
+
+def with_wide_heads(config: Mapping[str, Any], weights: Weights) -> tuple[Mapping[str, Any], Weights]:
+    """The same Llama with heads of at least 32 numbers, as vLLM's kernels for attention need them; both as
+    they are where heads are wide enough, or their size does not divide `LEAST`.
+
+    A head's added numbers are zero, so that they change no product. Positions turn pairs by angles that
+    depend on the place in a head (https://arxiv.org/abs/2104.09864): each pair moves to the place with its
+    angle. Products are divided by the root of a head's size, for which the queries make up.
+    """
+    size = config["head_dim"]
+    if size >= LEAST or LEAST % size:
+        return config, weights
+    times = LEAST // size
+    places = {
+        "q": _turned(size, times),
+        "k": _turned(size, times),
+        "v": np.arange(size),
+        "o": np.arange(size),
+    }
+
+    def widened(name: str, array: NDArray[np.float32]) -> NDArray[np.float32]:
+        _, _, part = name.rpartition(".self_attn.")
+        kind = part.removesuffix("_proj.weight")
+        if kind not in places:
+            return array
+        rows = array.T if kind == "o" else array
+        heads = rows.reshape(-1, size, rows.shape[-1])
+        wide = np.zeros((len(heads), LEAST, rows.shape[-1]), np.float32)
+        wide[:, places[kind]] = heads * (sqrt(times) if kind == "q" else 1)
+        matrix = wide.reshape(-1, rows.shape[-1])
+        return matrix.T if kind == "o" else matrix
+
+    return {**config, "head_dim": LEAST}, {name: widened(name, array) for name, array in weights.items()}
+
+
+def _turned(size: int, times: int) -> NDArray[np.intp]:
+    """Where each number of a head goes so that its pair is turned by the angles that it had."""
+    first = np.arange(size // 2) * times
+    return np.concatenate([first, first + LEAST // 2])
+
 
 CHAT = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 """The chat template: the one message of a small Conductor is its prompt, as it is."""
@@ -112,3 +203,19 @@ def as_safetensors(weights: Weights) -> bytes:
     head = json.dumps(header, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 8)
     return b"".join([len(head).to_bytes(8, "little"), head, *pieces])
+
+
+UNSURE = 0.05
+"""The share of its own questions below each limit, which a Conductor leaves to the rules; with it the shipped
+one hands over nearly all questions of other worlds.
+"""
+
+
+def confidence_in(folder: Path, samples: Iterable[tuple[str, Sequence[str]]]) -> Confidence:
+    """The limits for the Conductor in `folder`, from questions of its world with the names of their pools."""
+    conductor = LocalConductor(LocalConductorTable(kind="local", model=str(folder)))
+    written = [conductor.write(query, workers)[1] for query, workers in samples]
+    at = int(UNSURE * len(written))
+    questions = sorted(each.read_mean or 0.0 for each in written)
+    plans = sorted(each.mean for each in written)
+    return Confidence(question=round(questions[at], 4), plan=round(plans[at], 4))

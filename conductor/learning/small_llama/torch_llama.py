@@ -16,8 +16,7 @@ from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 
-from conductor.learning.small_llama.tokenizer import END, PAD
-from conductor.learning.small_llama.wide_heads import Weights
+from conductor.learning.small_llama.folder import END, PAD, Weights
 from conductor.planner.local.local_prompt import NameMask
 
 SHRINK = 0.75

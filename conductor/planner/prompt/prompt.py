@@ -25,10 +25,10 @@ from conductor.planner.prompt.sentences import (
     price_words,
     tools_note,
 )
+from conductor.runs.request import ChangeRequest
 from conductor.values.messages import Message, Part
 from conductor.workers.protocol import PromptStyle
 from conductor.workers.wording.wording import OURS, Wording
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, Form, PlanProblem
 from conductor.workflow.step_tools import tools_words

@@ -26,9 +26,9 @@ from conductor.planner.prompt.sentences import (
     price_words,
     tools_note,
 )
+from conductor.runs.request import ChangeRequest
 from conductor.values.messages import Message, Part
 from conductor.workers.wording.wording import Wording, filled
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Workflow
 
 _LABEL = re.compile(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
@@ -16,6 +18,7 @@ from conductor.text.bounded_value import json_value
 from conductor.text.control_characters import escaped
 from conductor.text.json_text import portable
 from conductor.values.message_parts.tools import ToolCall
+from conductor.values.messages import Request
 from conductor.values.portable_model import PortableModel
 
 Permission = Literal["reads", "pool", "person", "earlier"]
@@ -185,3 +188,31 @@ def indented(arguments: str) -> str:
 def _short(text: str) -> str:
     line = " ".join(text[: 4 * _SHORT].split())
     return line if len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"
+
+
+@dataclass(frozen=True)
+class ToolTurn:
+    """An answer that is not at its end, of the worker named `worker`, to the request of this `fingerprint`.
+
+    `request` is what that worker was sent last, with its answer behind it where that made `calls`, which have
+    no result yet. `uses` are the calls before. `waits`: none of `calls` was made, a person is asked first.
+    """
+
+    fingerprint: str
+    worker: str
+    request: Request
+    calls: tuple[ToolRequest, ...] = ()
+    uses: tuple[ToolUse, ...] = ()
+    waits: bool = False
+
+    @property
+    def acts(self) -> bool:
+        """Whether an answer from its beginning might do again what this one did."""
+        return any(each.acts for each in (*self.calls, *self.uses))
+
+    @property
+    def mark(self) -> str:
+        """Of these calls at this place of the answer; ids of calls may repeat, also as empty ones."""
+        place = [self.fingerprint, len(self.request.messages)]
+        calls = [each.model_dump_json() for each in self.calls]
+        return sha256(json.dumps([*place, *calls]).encode()).hexdigest()[:16]

@@ -1,7 +1,7 @@
 """The process of an embedded model: llama.cpp's own HTTP server on loopback, for one GGUF file.
 
-Started by `process` as a script. A JSON object comes in as one line on stdin; the address goes out as a JSON
-line on stdout once the model is loaded. It ends as soon as stdin does, which is when its parent ends.
+Started by `embedded_worker` as a script. A JSON object comes in as one line on stdin; the address goes out as
+a JSON line on stdout once the model is loaded. It ends as soon as stdin does, which is when its parent ends.
 """
 
 from __future__ import annotations

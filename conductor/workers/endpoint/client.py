@@ -90,8 +90,9 @@ class ChatClient:
             if not body["stream"]:
                 deadlines.whole()
             try:
-                url = endpoint.url("chat/completions")
-                exchange = self._exchange(client, url, deadlines, mask, key=key, body=body)
+                url, headers = endpoint.url("chat/completions"), authorization(key)
+                request = client.build_request("POST", url, json=body, headers=headers)
+                exchange = self._exchange(client, request, deadlines, mask)
                 async with aclosing(self._attempt(exchange, reply, deadlines)) as items:
                     async for item in items:
                         yield replace(item, left_out=left_out) if isinstance(item, Completion) else item
@@ -124,7 +125,7 @@ class ChatClient:
         """The models in the endpoint's list, by one request. Raises `WorkerError`."""
         endpoint, key, mask = await self._reach()
         client = await self._client()
-        request = client.build_request("GET", endpoint.url("models"), headers=_authorization(key))
+        request = client.build_request("GET", endpoint.url("models"), headers=authorization(key))
         try:
             return read_catalogue(await self._document(client, request, mask), mask)
         except ValueError as error:
@@ -162,35 +163,21 @@ class ChatClient:
     def _exchange(
         self,
         client: httpx.AsyncClient,
-        url: httpx.URL,
+        request: httpx.Request,
         deadlines: Deadlines,
         mask: Mask,
         *,
-        key: str | None,
-        body: Mapping[str, Any],
+        most: int | None = None,
     ) -> Exchange:
-        return Exchange(
-            client,
-            client.build_request("POST", url, json=body, headers=_authorization(key)),
-            deadlines=deadlines,
-            failures=self._failures,
-            most=self.endpoint.max_characters,
-            mask=mask,
-        )
+        most = most or self.endpoint.max_characters
+        return Exchange(client, request, deadlines=deadlines, failures=self._failures, most=most, mask=mask)
 
     async def _document(
         self, client: httpx.AsyncClient, request: httpx.Request, mask: Mask, *, most: int | None = None
     ) -> bytes:
         """What a request returns, of `most` characters. Raises `EndpointFailure`."""
         deadlines = Deadlines(self.endpoint, self._failures)
-        exchange = Exchange(
-            client,
-            request,
-            deadlines=deadlines,
-            failures=self._failures,
-            most=most or self.endpoint.max_characters,
-            mask=mask,
-        )
+        exchange = self._exchange(client, request, deadlines, mask, most=most)
         try:
             return await exchange.document()
         except EndpointFailure as failure:
@@ -298,7 +285,7 @@ class ChatClient:
             raise self._failures.filtered()
 
 
-def _authorization(key: str | None) -> Mapping[str, str]:
+def authorization(key: str | None) -> Mapping[str, str]:
     return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from conductor.text.json_text import portable
 from conductor.values.messages import Usage
-from conductor.workers.endpoint.client import ChatClient
+from conductor.workers.endpoint.client import ChatClient, authorization
 from conductor.workers.endpoint.failures import EndpointFailure
 from conductor.workers.endpoint.reply.usage_forms import TokensSoFar
 from conductor.workers.endpoint.transport.timing import Call
@@ -70,7 +70,9 @@ class EmbeddingClient(ChatClient):
         while True:
             endpoint, key, mask = await self._reach()
             deadlines = await call.enter()
-            exchange = self._exchange(client, endpoint.url("embeddings"), deadlines, mask, key=key, body=body)
+            url, headers = endpoint.url("embeddings"), authorization(key)
+            request = client.build_request("POST", url, json=body, headers=headers)
+            exchange = self._exchange(client, request, deadlines, mask)
             try:
                 answer = self._read(await exchange.document())
                 note(_used({"usage": answer.usage}, exchange.bill))

@@ -131,7 +131,7 @@ def read_chunk(data: str, *, named_error: bool = False) -> Chunk:
         return Chunk(error=next((part for part in parts if part.get("error")), outer))
     finishes = (_finish(part.get(name)) for part in parts for name in ("finish_reason", "finishReason"))
     choice = Choice(
-        piece=_piece(inner),
+        piece=Piece.model_validate(inner if isinstance(inner, dict) else {"content": inner}),
         whole=not delta and bool(message),
         logprobs=raw.get("logprobs"),
         finish=next((finish for finish in finishes if finish is not None), None),
@@ -163,10 +163,6 @@ def _first(choices: object) -> dict[str, Any] | None:
     listed = choices.values() if isinstance(choices, dict) else choices if isinstance(choices, list) else ()
     objects = [choice for choice in listed if isinstance(choice, dict)]
     return next((choice for choice in objects if str(choice.get("index") or 0) in ("0", "0.0")), None)
-
-
-def _piece(inner: object) -> Piece:
-    return Piece.model_validate(inner if isinstance(inner, dict) else {"content": inner})
 
 
 def _finish(reason: object) -> str | None:

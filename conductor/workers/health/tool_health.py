@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from conductor.errors import PoolError, ToolError
+from conductor.own_settings import command_name
 from conductor.text.formatting import quantity
-from conductor.typed_command import command_name
 from conductor.workers.embedded.model_file import SHIPPED_MODEL
 from conductor.workers.health.findings import Check, HealthFinding, failing, skipped, unsure, well
 from conductor.workers.health.probe import Spawn
@@ -20,8 +20,7 @@ from conductor.workers.pool.fallback import chain
 from conductor.workers.pool.pool import Pool
 from conductor.workers.tools.accepted_commands import command_words, is_accepted
 from conductor.workers.tools.connections import ToolConnections
-from conductor.workers.tools.named_tools import allowed
-from conductor.workers.tools.tool_server import ServedTool, ToolServer
+from conductor.workers.tools.tool_server import ServedTool, ToolServer, allowed
 from conductor.workers.tools.tool_worker import ToolWorker
 
 _WORDS = 400

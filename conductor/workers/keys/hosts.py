@@ -7,7 +7,6 @@ their own.
 
 from __future__ import annotations
 
-import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -18,8 +17,7 @@ import httpx
 
 from conductor.errors import PoolError
 from conductor.files.project_folder import own_pool_file
-from conductor.own_settings import setting
-from conductor.typed_command import command_name
+from conductor.own_settings import command_name, setting
 from conductor.workers.keys.own_file import add_own_line, own_text
 from conductor.workers.keys.services import HOSTED
 
@@ -33,8 +31,6 @@ read it; unset: OpenAI."""
 
 _LOCAL_KEYS = ("CONDUCTOR_KEY", "VLLM_API_KEY")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-_writing = threading.Lock()
 
 
 class KeyHost(NamedTuple):
@@ -84,14 +80,13 @@ def is_confirmed(pair: KeyHost) -> bool:
         address = setting(BASE_URL)
         if pair.variable == "OPENAI_API_KEY" and address and origin_of(address) == pair.origin:
             return True
-    return _line(pair) in _confirmed().splitlines()
+    return _line(pair) in own_text(hosts_file(), kind="a text file in UTF-8").splitlines()
 
 
 def confirm(pair: KeyHost) -> None:
     """Let the key be sent there from now on. Raises `PoolError` where that cannot be written."""
-    with _writing:
-        if not is_confirmed(pair):
-            add_own_line(hosts_file(), _line(pair))
+    if not is_confirmed(pair):
+        add_own_line(hosts_file(), _line(pair))
 
 
 @cache
@@ -104,10 +99,6 @@ def _service_pairs() -> frozenset[tuple[str, str]]:
 def _line(pair: KeyHost) -> str:
     # A path may contain spaces and line ends.
     return f"{pair.variable} {pair.origin} {quote(pair.pool)}".rstrip()
-
-
-def _confirmed() -> str:
-    return own_text(hosts_file(), kind="a text file in UTF-8")
 
 
 def _listed() -> frozenset[tuple[str, str]]:

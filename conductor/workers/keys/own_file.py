@@ -6,9 +6,12 @@ What came with another person's folder, as by git, or what another user could wr
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 from conductor.errors import PoolError
+
+_writing = threading.Lock()
 
 
 def own_text(path: Path, *, kind: str) -> str:
@@ -35,12 +38,13 @@ def own_text(path: Path, *, kind: str) -> str:
 
 def add_own_line(path: Path, line: str) -> None:
     """Add a line to the file, which only this user can read and write. Raises `PoolError`, see `own_text`."""
-    before = own_text(path, kind="a text file in UTF-8")
-    gap = "" if before.endswith("\n") or not before else "\n"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(file, "w", encoding="utf-8") as lines:
-            lines.write(f"{gap}{line}\n")
+        with _writing:
+            before = own_text(path, kind="a text file in UTF-8")
+            gap = "" if before.endswith("\n") or not before else "\n"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            with os.fdopen(file, "w", encoding="utf-8") as lines:
+                lines.write(f"{gap}{line}\n")
     except OSError as error:
         raise PoolError(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,4 +1,4 @@
-"""What each worker of the orchard does with what it is sent: a task in, the lines of an answer out. Pure.
+"""The orchard's workers, and what each does with what it is sent: a task in, the lines of an answer out.
 
 All but the generalist compute: they read the question, the instruction and the visible answers, nothing else.
 Two things are made up and fixed by a hash of the question: in which long sums the solver slips, and which
@@ -8,9 +8,11 @@ questions the generalist knows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from conductor.text.equality.same_answer import ballots, same
+from conductor.values.messages import Completion, Delta, Request, Usage
 from conductor.workers.orchard.countries import (
     Country,
     capital_country,
@@ -19,8 +21,9 @@ from conductor.workers.orchard.countries import (
     named_countries,
 )
 from conductor.workers.orchard.families import chance, letters_in
-from conductor.workers.orchard.reading import properties_in, quoted_words, reading
-from conductor.workers.orchard.sums import sum_in
+from conductor.workers.orchard.reading import properties_in, quoted_words, reading, sum_in
+from conductor.workers.protocol import WorkerCard
+from conductor.workers.simulated import count_tokens
 from conductor.workers.task import Refusal, Task
 
 NOT_FOUND = Refusal("I look up one fact of one country, and found no such question here.")
@@ -171,3 +174,49 @@ SKILLS: Mapping[str, Skill] = {
     "text": text,
 }
 """By the worker's name."""
+
+
+_STRENGTHS: Mapping[str, str] = {
+    "facts": "looks up one fact of one country: capital, currency, continent, or whose capital it is",
+    "letters": "counts the letters of visible answers or of a word in quotes",
+    "solver": "computes a sum, also with the previous result; slips in half of the long ones",
+    "checker": "checks a visible answer to a sum or a fact, and corrects it",
+    "generalist": "knows half of the orchard's questions by itself, else repeats what most others answer",
+    "text": "merges the answers it sees; writes nothing of its own",
+}
+
+
+@dataclass
+class OrchardWorker:
+    """One worker, by the name of its skill. See `Worker` for the protocol.
+
+    They stand for models in a world of their own, and so their kind is "simulated", although all but the
+    generalist compute what they answer. Their tokens are counted as those of other simulated workers.
+    """
+
+    skill: str
+    card: WorkerCard = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.card = WorkerCard(
+            name=self.skill,
+            kind="simulated",
+            strengths=_STRENGTHS[self.skill],
+            model=f"orchard/{self.skill}",
+        )
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta | Completion]:
+        """The whole answer at once, with its tokens."""
+        lines = SKILLS[self.skill](Task.of(request))
+        prompt_tokens = sum(count_tokens(message.content) for message in request.messages)
+        text = "\n".join(lines)
+        yield Completion(
+            text=text,
+            usage=Usage(prompt_tokens=prompt_tokens, completion_tokens=count_tokens(text)),
+            finish_reason="refused" if isinstance(lines[-1], Refusal) else "stop",
+        )
+
+
+def orchard_workers() -> tuple[OrchardWorker, ...]:
+    """All of them, in the order in which a Conductor numbers them."""
+    return tuple(map(OrchardWorker, SKILLS))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from conductor.workers.calculator.calculator_worker import Calculator
 from conductor.workers.embedded.embedded_worker import embedded_workers
-from conductor.workers.orchard.orchard_worker import orchard_workers
+from conductor.workers.orchard.skills import orchard_workers
 from conductor.workers.pool.schema import EmbeddedEmbeddingsTable
 from conductor.workers.protocol import Worker
 

@@ -23,7 +23,7 @@ from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.output import KIND_LABELS, SMALL_CONDUCTOR, WorkerKind
 from conductor.workers.computed import computed_workers
 from conductor.workers.endpoint.embeddings import EmbeddingClient
-from conductor.workers.orchard.orchard_worker import orchard_workers
+from conductor.workers.orchard.skills import orchard_workers
 from conductor.workers.pool.built_in import EMBEDDINGS, built_in_file, built_in_workers
 from conductor.workers.pool.fallback import chain, limited
 from conductor.workers.pool.kinds import ConductorEntry, EmbeddingsEntry
@@ -32,7 +32,7 @@ from conductor.workers.pool.table import PlannerTable
 from conductor.workers.pool.toml_file import read_tables
 from conductor.workers.protocol import Worker, WorkerCard
 from conductor.workers.tools.connections import ToolConnections
-from conductor.workers.tools.recorded_results import RecordedResults
+from conductor.workers.tools.permissions import RecordedResults
 from conductor.workers.tools.tool_server import ToolServer
 from conductor.workers.tools.tool_worker import ToolWorker, each_worker
 from conductor.workflow.model import Workflow

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import json
 import shlex
-import threading
 from hashlib import sha256
 from pathlib import Path
 
 from conductor.errors import ToolError
 from conductor.files.project_folder import own_pool_file
-from conductor.own_settings import setting
-from conductor.typed_command import command_name
+from conductor.own_settings import command_name, setting
 from conductor.workers.keys.own_file import add_own_line, own_text
 from conductor.workers.tools.tool_server import ToolServer
 
 ALLOWED = "CONDUCTOR_TOOL_COMMANDS"
 """The environment variable that accepts all commands, with the value "all": for containers, whose pool file
 comes with them."""
-
-_writing = threading.Lock()
 
 
 def commands_file() -> Path:
@@ -43,9 +39,8 @@ def is_accepted(server: ToolServer) -> bool:
 
 def accept(server: ToolServer) -> None:
     """Let the server be started from now on. Raises `PoolError` where that cannot be written."""
-    with _writing:
-        if not is_accepted(server):
-            add_own_line(commands_file(), f"{_hash(server)} {json.dumps(command_words(server))}")
+    if not is_accepted(server):
+        add_own_line(commands_file(), f"{_hash(server)} {json.dumps(command_words(server))}")
 
 
 def check_accepted(server: ToolServer) -> None:

@@ -17,7 +17,7 @@ from mcp_types import (
 )
 
 from conductor.errors import FormatError, QueryError, WorkerError
-from conductor.limited.isolated_program import LIMITS, run_program
+from conductor.limited.command import LIMITS, run_program
 from conductor.workers.calculator.calculator_worker import CANNOT, calculation
 
 _Answer = tuple[str, bool]

@@ -20,8 +20,11 @@ from mcp_types import (
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
     Implementation,
     InputRequiredResult,
+    TextContent,
     Tool,
     ToolAnnotations,
 )
@@ -31,13 +34,13 @@ from conductor.errors import ConductorError, ToolError
 from conductor.own_settings import passed_environment
 from conductor.text.bounded_value import json_value, within_bounds
 from conductor.text.control_characters import visible
+from conductor.text.formatting import size
 from conductor.text.json_text import portable
 from conductor.values.message_parts import tools as offered
 from conductor.workers.keys.mask import Mask
 from conductor.workers.keys.secret import known_keys
 from conductor.workers.tools.built_in_servers import built_in_server
-from conductor.workers.tools.results import bounded_result, tool_result
-from conductor.workers.tools.tool_server import ServedTool, ToolResult, ToolServer
+from conductor.workers.tools.tool_server import MAX_RESULT, ServedTool, ToolResult, ToolServer
 from conductor.workers.tools.transports import Ending, over_http, over_pipes, watched
 
 START_SECONDS = 30.0
@@ -240,3 +243,31 @@ def _words(error: BaseException) -> str:
         error = error.exceptions[0]
     text = str(error) if isinstance(error, ConductorError) else f"{type(error).__name__}: {error}"
     return text[:_MAX_WHY].rstrip(": ")
+
+
+def tool_result(result: CallToolResult, mask: Mask, seconds: float) -> ToolResult:
+    """Its texts, else its structured content as JSON, with a line for each content of another kind."""
+    parts = [_part(block) for block in result.content]
+    has_text = any(isinstance(block, TextContent) for block in result.content)
+    if not has_text and result.structured_content is not None:
+        parts.append(json.dumps(result.structured_content, ensure_ascii=False))
+    return bounded_result("\n".join(parts), mask, seconds, is_error=result.is_error)
+
+
+def bounded_result(text: str, mask: Mask, seconds: float, *, is_error: bool) -> ToolResult:
+    """The result with this text; one of more than `MAX_RESULT` characters is cut, with a line about it."""
+    text, length = mask(text), None
+    if len(text) > MAX_RESULT:
+        length = len(text)
+        text = f"{text[:MAX_RESULT]}\n[cut: the first {MAX_RESULT:,} of {length:,} characters]"
+    return ToolResult(text=text, is_error=is_error, seconds=seconds, cut=length)
+
+
+def _part(block: ContentBlock) -> str:
+    if isinstance(block, TextContent):
+        return block.text
+    file: Any = block.resource if isinstance(block, EmbeddedResource) else block
+    encoded = getattr(file, "data", None) or getattr(file, "blob", None) or ""
+    length = len(encoded) * 3 // 4 or len(getattr(file, "text", "").encode(errors="replace"))
+    parts = (getattr(file, "uri", None), file.mime_type, size(length) if length else None)
+    return f"[{block.type}: {', '.join(' '.join(part.split())[:_MAX_NAME] for part in parts if part)}]"

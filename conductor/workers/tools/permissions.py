@@ -1,13 +1,16 @@
-"""Which tools may be called without a question, and what a decision makes of a call. Pure.
+"""Which tools may be called without a question, and what a decision, or a run before, makes of a call. Pure.
 
 Knows what servers state of their tools, what the pool file sets and what persons decided; asks no person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
+from conductor.text.bounded_value import json_object
 from conductor.values.message_parts.tool_use import (
     Permission,
     QuestionReason,
@@ -16,8 +19,7 @@ from conductor.values.message_parts.tool_use import (
     ToolRequest,
     ToolUse,
 )
-from conductor.workers.tools.named_tools import allowed
-from conductor.workers.tools.tool_server import ServedTool
+from conductor.workers.tools.tool_server import ServedTool, allowed
 
 
 @dataclass(frozen=True)
@@ -96,3 +98,40 @@ def decided_use(request: ToolRequest, decision: ToolDecision) -> ToolUse | None:
         refused = without_call(request, f"A person refused this call: {why}")
         return refused.model_copy(update={"source": "refusal"})
     return None
+
+
+Key = tuple[str, str, str]
+"""A server, its tool, and the arguments with their names in order."""
+
+
+@dataclass(frozen=True)
+class RecordedResults:
+    """`only`: no call is made that is not among them."""
+
+    uses: Mapping[Key, ToolUse]
+    only: bool
+
+    @classmethod
+    def of(cls, uses: Iterable[ToolUse], *, only: bool) -> Self:
+        """The first of equal calls counts; what a person refused or answered is no result of a tool."""
+        by_key: dict[Key, ToolUse] = {}
+        for use in uses:
+            if use.server and use.source in ("server", "record"):
+                by_key.setdefault(_key(use), use)
+        return cls(by_key, only)
+
+    def use(self, request: ToolRequest) -> ToolUse | None:
+        """The recorded use of the same call; None if the call is to be made."""
+        if (use := self.uses.get(_key(request))) is not None:
+            return use.model_copy(update={**dict(request), "source": "record", "seconds": 0.0})
+        if not self.only:
+            return None
+        refused = without_call(request, "This call was not made before, and a replay calls no tool.")
+        return refused.model_copy(update={"source": "record"})
+
+
+def _key(request: ToolRequest) -> Key:
+    sent = request.sent if isinstance(request, ToolUse) else None
+    text = (request.call.arguments or "{}") if sent is None else sent
+    value = json_object(text)
+    return request.server, request.tool, text if value is None else json.dumps(value, sort_keys=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from conductor.errors import ToolError, WorkerError
+from conductor.own_settings import command_name
 from conductor.text.bounded_value import json_object
-from conductor.typed_command import command_name
-from conductor.values.message_parts.tool_use import ToolDecision, ToolQuestion, ToolRequest, ToolUse
+from conductor.values.message_parts.tool_use import ToolDecision, ToolQuestion, ToolRequest, ToolTurn, ToolUse
 from conductor.values.message_parts.tools import MAX_TOOLS
 from conductor.values.messages import (
     NOTHING_USED,
@@ -22,7 +22,6 @@ from conductor.values.messages import (
     Part,
     Request,
 )
-from conductor.values.tool_turn import ToolTurn
 from conductor.workers.pool.fallback import FallbackWorker, limited
 from conductor.workers.protocol import (
     RunsWorkflows,
@@ -36,10 +35,8 @@ from conductor.workers.protocol import (
 )
 from conductor.workers.tools.connections import ToolConnections, connections
 from conductor.workers.tools.model_answer import ModelAnswer, offering, without_calls
-from conductor.workers.tools.named_tools import allowed, wire_name
-from conductor.workers.tools.permissions import Permissions, decided_use, without_call
-from conductor.workers.tools.recorded_results import RecordedResults
-from conductor.workers.tools.tool_server import ServedTool, ToolServer
+from conductor.workers.tools.permissions import Permissions, RecordedResults, decided_use, without_call
+from conductor.workers.tools.tool_server import ServedTool, ToolServer, allowed, wire_name
 
 ROUNDS = 8
 """How often a worker may call tools before it must answer."""

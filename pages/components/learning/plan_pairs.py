@@ -9,7 +9,7 @@ import streamlit as st
 
 from conductor.drawing.layout import layouts
 from conductor.drawing.network import draw
-from conductor.learning.demonstration.plan_pairs import ExamPlan, PlanPairs
+from conductor.learning.demonstration.exam import ExamPlan, PlanPairs
 from conductor.workers.protocol import WorkerCard
 from pages.components.graph import workflow_graph
 from pages.components.tab.state import plain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from conductor.baselines.planner_file.break_even import break_even
+from conductor.baselines.planner_file.planner_file import break_even
 from conductor.errors import ConductorError
 from pages.components.learning.plan_pairs import plan_pair
 from pages.components.learning.planner_runs import evaluation_links

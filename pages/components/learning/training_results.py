@@ -6,9 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from conductor.learning.demonstration.acceptance import SPLITS, Results
-from conductor.learning.demonstration.contenders import CONDUCTOR
-from conductor.learning.demonstration.plan_pairs import read_pairs
+from conductor.learning.demonstration.contenders import CONDUCTOR, SPLITS, Results
+from conductor.learning.demonstration.exam import read_pairs
 from conductor.learning.demonstration.run_folder import read_metrics
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.orchard import orchard_pool

@@ -13,7 +13,7 @@ from functools import cache
 import streamlit as st
 
 from conductor.workers.discovery.local_servers import Finder
-from conductor.workers.embedded.downloads import Downloads
+from conductor.workers.embedded.model_hub import Downloads
 from conductor.workers.health.probe import HealthProbe
 from conductor.workers.health.tool_health import ToolProbe
 from conductor.workers.tools.connections import connections

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from conductor.learning.demonstration.acceptance import Results
-from conductor.learning.demonstration.contenders import CONDUCTOR
+from conductor.learning.demonstration.contenders import CONDUCTOR, Results
 from conductor.learning.gauges import Gauges
 from studio.learning.training_run import TrainingRun
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from conductor.errors import QueryError
 from conductor.planner.planner import check_wish
-from conductor.runs.request import RunRequest
+from conductor.runs.request import ChangeRequest, RunRequest
 from conductor.values.budget import Budget
 from conductor.values.conversation import MAX_CONVERSATION, Conversation
 from conductor.values.message_parts.attached_file import check_files
@@ -21,7 +21,6 @@ from conductor.values.presets import MODES, Mode, Settings
 from conductor.workers.computed import is_computed
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.file import read_plan
 from conductor.workflow.model import MAX_WRITTEN_STEPS, Step, Workflow
 from storage.records import RequestSession, Revision

@@ -14,8 +14,7 @@ from typer import Argument
 from conductor.baselines.named import with_prompt
 from conductor.errors import DataError
 from conductor.evaluation.evaluation_table import EvaluationTable, disagreements
-from conductor.evaluation.report.exports import as_csv, as_latex
-from conductor.evaluation.report.published import PUBLISHED
+from conductor.evaluation.report.exports import PUBLISHED, as_csv, as_latex
 from conductor.evaluation.report.remarks import power
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR

@@ -14,8 +14,8 @@ from threading import Thread
 
 from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.report.remarks import not_answered
+from conductor.own_settings import command_name
 from conductor.text.formatting import percent
-from conductor.typed_command import command_name
 from conductor.values.budget import Budget
 from storage.records import EvaluationRecord
 from studio.cli.evaluation.gate import UNDECIDED, Finding, Gate, code_of

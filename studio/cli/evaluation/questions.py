@@ -18,14 +18,13 @@ from conductor.errors import DataError
 from conductor.evaluation.data_file import column_map, read_data
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.scorers import scorer_named
-from conductor.evaluation.sets.hub_set import load_named
 from conductor.evaluation.sets.mix import MIXES, PARTS, read_mix
-from conductor.evaluation.sets.named_set import NAMED_SETS, NamedSet, named_set, read_named
+from conductor.evaluation.sets.named_set import NAMED_SETS, NamedSet, load_named, named_set, read_named
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec, checked_tags
 from conductor.evaluation.team_tests import team_set
 from conductor.files.named_file import STDIN, open_seekable
-from conductor.limited.isolated_program import UNSAFE_CODE
+from conductor.limited.command import UNSAFE_CODE
 from conductor.own_settings import set_here
 from conductor.values.presets import Settings
 from storage import SessionStore, default_url

@@ -11,7 +11,7 @@ from typing import Annotated
 from conductor.errors import FormatError
 from conductor.evaluation.evaluation_table import Cell, EvaluationTable
 from conductor.evaluation.items import Item
-from conductor.evaluation.report.junit import as_junit
+from conductor.evaluation.report.exports import as_junit
 from conductor.own_settings import setting
 from storage.records import EvaluationRecord
 from studio.cli.evaluation.gate import Finding

@@ -12,7 +12,6 @@ from typing import Annotated
 
 from typer import Argument
 
-from conductor.baselines.planner_file.break_even import break_even
 from conductor.baselines.planner_file.file_planner import PREFIX
 from conductor.baselines.planner_file.planner_file import (
     NEIGHBOURS,
@@ -20,6 +19,7 @@ from conductor.baselines.planner_file.planner_file import (
     PlannerCard,
     PlannerFile,
     PlanUse,
+    break_even,
     differences,
     read_planner,
 )

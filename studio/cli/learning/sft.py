@@ -15,8 +15,7 @@ from conductor.baselines.planner_file.planner_file import read_planner
 from conductor.errors import DataError
 from conductor.learning.environment import check_environment
 from conductor.learning.grpo.cost import usable
-from conductor.learning.grpo.grpo_run import GrpoRun
-from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.learning.grpo.recipe import GrpoRecipe, GrpoRun
 from conductor.learning.grpo.supervised import BATCH, plan_lessons, steps_of
 from conductor.text.formatting import quantity
 from conductor.workers.pool.pool import configured_pool

@@ -17,8 +17,7 @@ from pydantic import ValidationError
 from typer import Argument, Option
 
 from conductor.errors import DataError
-from conductor.learning.demonstration.acceptance import SPLITS, Results, checks
-from conductor.learning.demonstration.contenders import CONDUCTOR
+from conductor.learning.demonstration.contenders import CONDUCTOR, SPLITS, Results, checks
 from conductor.learning.demonstration.run_folder import RESULTS, Metrics, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings, Learner, Teacher
 from conductor.learning.environment import training_module

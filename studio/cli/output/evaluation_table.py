@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from conductor.evaluation.evaluation_table import EvaluationTable, PlannerRow
 from conductor.evaluation.mean import mean_words
 from conductor.evaluation.report import labelled
-from conductor.evaluation.report.published import PUBLISHED
+from conductor.evaluation.report.exports import PUBLISHED
 from conductor.evaluation.report.remarks import remarks
 from conductor.evaluation.score import WITHOUT_VERDICT
 from conductor.evaluation.statistics import Rate

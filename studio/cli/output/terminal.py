@@ -21,9 +21,9 @@ from rich.cells import cell_len, set_cell_size
 
 from conductor.errors import FormatError
 from conductor.files.named_file import replaced
+from conductor.own_settings import command_name
 from conductor.text.calendar_time import local_time
 from conductor.text.control_characters import escaped, visible
-from conductor.typed_command import command_name
 from conductor.values.total import Total
 
 UNKNOWN = "-"

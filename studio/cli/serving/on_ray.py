@@ -13,8 +13,7 @@ from typing import Annotated
 from typer import BadParameter
 
 from conductor.errors import ServeError
-from conductor.own_settings import setting
-from conductor.typed_command import command_name
+from conductor.own_settings import command_name, setting
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, PATH, configured_access, url_at
 from studio.api.serving.stop_signals import ignore_stop_signals, until_stop_signal

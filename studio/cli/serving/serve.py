@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from conductor.errors import PoolError, ServeError
-from conductor.own_settings import set_here
-from conductor.typed_command import command_name
+from conductor.own_settings import command_name, set_here
 from conductor.workers.pool.built_in import from_any_folder
 from conductor.workers.pool.pool import configured_pool
 from studio.access.exposure import EVERY_ADDRESS, OPEN, configured_access, reaches_beyond, url_at

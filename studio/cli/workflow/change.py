@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from conductor.errors import PlanError, WorkflowError
-from conductor.typed_command import command_name
+from conductor.own_settings import command_name
 from conductor.values.total import Total
 from studio.cli.options import Configured, flag, option
 from studio.cli.output.plan_diff import print_diff, what_changes

@@ -10,8 +10,7 @@ from threading import Lock
 
 from conductor.engine.meter import Meter
 from conductor.evaluation.items import Item
-from conductor.evaluation.run_score import answering, score_without_answer
-from conductor.evaluation.score import Score
+from conductor.evaluation.score import Score, answering, score_without_answer
 from conductor.evaluation.scorers import score
 from conductor.evaluation.scorers.judge import judged
 from conductor.evaluation.spec import EvaluationSpec

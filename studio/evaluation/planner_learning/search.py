@@ -14,8 +14,7 @@ from itertools import count
 import numpy as np
 
 from conductor.baselines.encoder import Encoder
-from conductor.baselines.search.archive import Archive
-from conductor.baselines.search.generation import PlanToTry, children, finalists, promoted
+from conductor.baselines.search.generation import Archive, PlanToTry, children, finalists, promoted
 from conductor.baselines.search.instructions import Instructions
 from conductor.baselines.search.rewording import instructions_in, rewording_request
 from conductor.engine.charged_answer import charged_answer

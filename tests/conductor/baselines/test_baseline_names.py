@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conductor.baselines.baseline_texts import OURS, digest_of, texts_of
 from conductor.baselines.named import label_of, planner_named, with_prompt
-from conductor.baselines.options import Options
+from conductor.baselines.options import OURS, Options, digest_of, texts_of
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.errors import PlanError
 from conductor.evaluation.report import planner_name

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import pytest
 
 import conductor
-from conductor.baselines.baseline_texts import OURS
 from conductor.baselines.methods import BASELINES
 from conductor.baselines.named import planner_named
+from conductor.baselines.options import OURS
 from conductor.errors import PlanError
 from conductor.orchestration.rounds import offered
 from conductor.planner.conductor import PlanRequest

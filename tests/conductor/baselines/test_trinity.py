@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import conductor
-from conductor.baselines.baseline_texts import OURS
+from conductor.baselines.options import OURS
 from conductor.runs.state import RunState
 from conductor.values.messages import Request
 from conductor.values.presets import Settings

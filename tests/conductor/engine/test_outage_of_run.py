@@ -8,7 +8,7 @@ import pytest
 
 from conductor.engine.meter import Meter
 from conductor.errors import WorkerError
-from conductor.orchestration.recursion import with_conductor
+from conductor.orchestration.runtime import with_conductor
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import plan
 from conductor.runs.events import EVENT, PlanningFailed, StepFailed

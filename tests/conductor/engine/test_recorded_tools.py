@@ -17,8 +17,7 @@ from conductor.values.message_parts.tool_use import ToolRequest, ToolUse
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Completion
 from conductor.workers.pool.pool import Pool
-from conductor.workers.tools.permissions import Permissions
-from conductor.workers.tools.recorded_results import RecordedResults
+from conductor.workers.tools.permissions import Permissions, RecordedResults
 from tests.support.runs.tool_cases import (
     LOOK,
     READ,

@@ -293,6 +293,7 @@ async def test_closing_the_events_ends_the_later_steps_of_a_chain() -> None:
     async for event in events:
         if isinstance(event, StepStarted) and event.step == 1:
             break
+    await settled(gated, "task 1", "task 2")
     before = asyncio.all_tasks()
     await events.aclose()
     await settled(gated, "task 1", "task 2")

@@ -10,7 +10,7 @@ import pytest
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
 from conductor.errors import WorkerError
-from conductor.orchestration.recursion import with_conductor
+from conductor.orchestration.runtime import with_conductor
 from conductor.runs.state import RunState
 from conductor.values.budget import Budget
 from conductor.values.presets import Settings

@@ -16,8 +16,7 @@ import pytest
 
 from conductor.errors import WorkerError
 from conductor.limited import supervisor
-from conductor.limited.command import Ended, limited, python
-from conductor.limited.isolated_program import UNSAFE_CODE, check_isolation
+from conductor.limited.command import UNSAFE_CODE, Ended, check_isolation, limited, python
 from conductor.limited.supervisor import Limits
 from tests.support.processes.child_process import child
 from tests.support.processes.limited_supervisor import NO_NAMESPACES, changed_isolation, changed_supervisor

@@ -10,16 +10,18 @@ import pytest
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.run import WorkflowRun
 from conductor.orchard import (
+    COMBINED,
     FAMILIES,
     INSTRUCTIONS,
     Question,
     Split,
     draw,
+    draw_slots,
     orchard_pool,
+    question,
     random_plan,
     teacher_plan,
 )
-from conductor.orchard.questions import COMBINED, draw_slots, question
 from conductor.runs.events import StepFinished
 from conductor.text.equality.same_answer import comparable
 from conductor.text.final_answer import final_answer
@@ -124,9 +126,3 @@ def test_random_plans_are_of_one_to_three_steps_with_any_worker_instruction_and_
     assert {step.worker for plan in plans for step in plan.steps} == {"facts", "text"}
     assert {step.instruction for plan in plans for step in plan.steps} == set(INSTRUCTIONS)
     assert {plan.steps[2].access for plan in plans if len(plan) == 3} == {(), (0,), (1,), (0, 1)}
-
-
-def test_a_teacher_uses_no_worker_but_those_that_it_is_given() -> None:
-    rng = random.Random(2)
-    plans = [teacher_plan(each.oracle, rng, 0.5, workers=("letters", "text")) for each in draw(45, seed=1)]
-    assert {step.worker for plan in plans for step in plan.steps} == {"letters", "text"}

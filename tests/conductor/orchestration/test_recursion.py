@@ -5,7 +5,7 @@ from __future__ import annotations
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
-from conductor.orchestration.recursion import with_conductor
+from conductor.orchestration.runtime import with_conductor
 from conductor.runs.events import StepInner
 from conductor.runs.state import RunState, fold
 from conductor.values.budget import Budget

@@ -15,7 +15,6 @@ from conductor.engine.meter import Meter
 from conductor.engine.run import WorkflowRun
 from conductor.errors import PoolError, WorkflowError
 from conductor.orchestration.recorder import MemoryRecorder, RunHistory
-from conductor.orchestration.recursion import ConductorWorker
 from conductor.orchestration.rounds import (
     cheapest,
     metered_plan,
@@ -24,6 +23,7 @@ from conductor.orchestration.rounds import (
     plan_request,
     workflow_run,
 )
+from conductor.orchestration.runtime import ConductorWorker
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import PlanningEnd
 from conductor.planner.rule_planner import OfflineConductor

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from conductor.errors import WorkflowError
 from conductor.planner.format import format_plan
-from conductor.planner.parsing.parse import parse
-from conductor.planner.parsing.quoted_example import PLACEHOLDER
+from conductor.planner.parsing.parse import PLACEHOLDER, parse
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, Form
 from tests.support.cases.property_cases import cases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.planner.rule_comparison import Comparison, comparison_in
+from conductor.planner.rule_planner import Comparison, comparison_in
 
 
 @pytest.mark.parametrize(

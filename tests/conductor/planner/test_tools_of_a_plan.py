@@ -15,8 +15,8 @@ from conductor.planner.format import format_plan
 from conductor.planner.parsing.parse import parse
 from conductor.planner.prompt.prompt import plan_messages
 from conductor.planner.prompt.structured_output import PlanBounds
+from conductor.runs.request import ChangeRequest
 from conductor.workers.protocol import PromptStyle, WorkerCard
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Form, PlanReport, ToolsOfWorkers
 from tests.conductor.planner.prompt.test_plan_grammar import Grammar

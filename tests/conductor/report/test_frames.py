@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from conductor.report.frames import Frame, frames_of
+from conductor.report.page import Frame, frames_of
 from conductor.runs.events import Event, RunFinished, StepDelta
 from conductor.runs.replay import Recording
 from conductor.runs.state import fold

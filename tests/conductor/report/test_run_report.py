@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.report import run_report
-from conductor.report.frames import frames_of
+from conductor.report.page import frames_of
+from conductor.report.steps import BEGINNING
 from conductor.report.words import STATUSES
 from conductor.runs.events import (
     Event,
@@ -29,7 +30,6 @@ from conductor.runs.events import (
 )
 from conductor.runs.state import fold
 from conductor.runs.step_state import StepStatus
-from conductor.text.chunks import BEGINNING
 from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Message, Part, Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.text.chunks import BEGINNING, chunks, chunks_of
+from conductor.report.steps import BEGINNING, chunks, chunks_of
 
 
 @pytest.mark.parametrize(

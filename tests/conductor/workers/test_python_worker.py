@@ -8,7 +8,7 @@ import pytest
 
 from conductor.errors import WorkerError
 from conductor.limited import supervisor
-from conductor.limited.isolated_program import run_program
+from conductor.limited.command import run_program
 from conductor.limited.supervisor import Limits
 from conductor.values.messages import Completion, Message, Part, Request
 from conductor.workers import python_worker

@@ -16,10 +16,9 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from conductor.learning.demonstration.acceptance import SPLITS, Results
-from conductor.learning.demonstration.contenders import CONDUCTOR, ORACLE, START
+from conductor.learning.demonstration.contenders import CONDUCTOR, ORACLE, SPLITS, START, Results
 from conductor.learning.demonstration.demonstration import TRAINED, WARM, Demonstration
-from conductor.learning.demonstration.plan_pairs import QUESTIONS, read_pairs
+from conductor.learning.demonstration.exam import QUESTIONS, read_pairs
 from conductor.learning.demonstration.run_folder import METRICS, STATE, Metrics, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.gauges import Stopped

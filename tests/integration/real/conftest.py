@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from conductor.workers.embedded.embedded_worker import process_of
 from conductor.workers.embedded.model_file import SHIPPED_MODEL, model_file
-from conductor.workers.embedded.process import process_of
 
 collect_ignore_glob = [] if "CONDUCTOR_TEST_REAL" in os.environ else ["test_*.py"]
 

@@ -20,9 +20,8 @@ from conductor.planner.planner import plan
 from conductor.runs.events import PlanRejected, WorkflowPlanned
 from conductor.values.messages import Delta
 from conductor.values.output import EMBEDDED_LABEL
-from conductor.workers.embedded.embedded_worker import EmbeddedWorker
+from conductor.workers.embedded.embedded_worker import EmbeddedWorker, process_of
 from conductor.workers.embedded.model_file import SHIPPED_MODEL, model_file
-from conductor.workers.embedded.process import process_of
 from conductor.workers.pool.pool import Pool, read_pool
 from conductor.workers.pool.schema import EmbeddedConductorTable, EmbeddedEmbeddingsTable
 from conductor.workers.protocol import WorkerCard

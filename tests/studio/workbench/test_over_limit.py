@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from conductor.errors import EditConflict, PlanError
-from conductor.planner.over_limit import over_limit
+from conductor.planner.parsing.parse import over_limit
 from conductor.values.presets import Settings
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker

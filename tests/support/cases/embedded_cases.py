@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conductor.workers.embedded import process
+from conductor.workers.embedded import embedded_worker as process
 
 FAKE_LLAMA = Path(__file__).parents[1] / "endpoints" / "fake_llama"
 """The folder of the module that stands for xllamacpp."""

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from conductor.learning.small_llama.folder import llama_config, write_folder
-from conductor.learning.small_llama.tokenizer import make_tokenizer
-from conductor.learning.small_llama.wide_heads import Weights
+from conductor.learning.small_llama.folder import Weights, llama_config, make_tokenizer, write_folder
 from conductor.planner.local.card import ConductorCard
 from conductor.planner.local.local_prompt import plan_text, prompt_text
 from conductor.workflow.model import Step, Workflow

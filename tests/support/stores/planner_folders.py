@@ -14,7 +14,7 @@ from conductor.baselines.planner_file.planner_file import (
     TriedQuestion,
     write_planner,
 )
-from conductor.workers.orchard.orchard_worker import orchard_workers
+from conductor.workers.orchard.skills import orchard_workers
 from conductor.workflow.model import Step, Workflow
 from studio.evaluation.planner_learning.learning_folder import PLANNER, LearningFolder, LearningSettings
 from studio.learning.planner_run import SETTINGS, PlannerSettings

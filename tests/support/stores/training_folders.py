@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from conductor.learning.demonstration.contenders import Contender
-from conductor.learning.demonstration.plan_pairs import PLANS, ExamPlan, PlanPair, PlanPairs
+from conductor.learning.demonstration.exam import PLANS, ExamPlan, PlanPair, PlanPairs
 from conductor.learning.demonstration.run_folder import RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.workers.local_model import SHIPPED

@@ -13,31 +13,11 @@ from typing import Any
 from conductor.text.bounded_value import json_value
 
 _WORDS = (
-    *(
-        "error",
-        "message",
-        "detail",
-        "errors",
-        "msg",
-        "errormsg",
-        "errormessage",
-        "errordescription",
-        "errmsg",
-    ),
-    *(
-        "err",
-        "errormessages",
-        "issues",
-        "reason",
-        "exception",
-        "fault",
-        "faultstring",
-    ),  # the last two: Apigee
-    *("baseresp", "statusmsg"),  # MiniMax
-    *("header", "output", "xgroq"),  # Xunfei, DashScope, Groq
-)
+    "error message detail errors msg errormsg errormessage errordescription errmsg err errormessages issues "
+    "reason exception fault faultstring baseresp statusmsg header output xgroq"
+).split()
 """Keys under which the words of an error stand, or an object that has them, without signs and in small
-letters; the first with words counts.
+letters; the first with words counts. From "fault" on: Apigee, MiniMax, Xunfei, DashScope, Groq.
 """
 
 _CODES = (

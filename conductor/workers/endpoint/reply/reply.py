@@ -6,6 +6,7 @@ Folds chunks into items, without halves of characters and without keys; knows ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from conductor.text.thoughts import TextPiece, ThoughtReader
 from conductor.values.message_parts.tools import ToolOffer
@@ -13,7 +14,6 @@ from conductor.values.messages import CallDelta, Completion, Delta, FinishReason
 from conductor.workers.endpoint.reply.call_pieces import CallPieces, CleanText
 from conductor.workers.endpoint.reply.call_texts import CallTexts
 from conductor.workers.endpoint.reply.content import texts_of_thought
-from conductor.workers.endpoint.reply.finish_reasons import reason_of
 from conductor.workers.endpoint.reply.opaque_pieces import OpaquePieces
 from conductor.workers.endpoint.reply.token_pieces import TokenPieces
 from conductor.workers.endpoint.reply.usage_forms import TokensSoFar
@@ -258,3 +258,28 @@ class Reply:
 
 def _thoughts(pieces: Iterable[TextPiece], members: tuple[str, ...] = ()) -> list[Item]:
     return [Thought(text=piece.text, members=members) for piece in pieces if piece.text]
+
+
+# Why an answer ended, by the formats of OpenAI, Azure, Anthropic, Bedrock, Gemini, Mistral, Cohere, Together,
+# TGI, vLLM, SGLang, LMDeploy, TensorRT-LLM, Ollama, DeepSeek, Zhipu and OpenRouter.
+_REASONS: dict[FinishReason | Literal["failed"], str] = {
+    "stop": "stop eos eos_token stop_sequence stop_token end_turn end complete completed finished finish "
+    "done normal",
+    "length": "length max_tokens max_output_tokens max_completion_tokens max_new_tokens token_limit "
+    "model_length max_length context_length_exceeded model_context_window_exceeded error_limit",
+    "refused": "content_filter content_filtered guardrail_intervened sensitive safety prohibited_content "
+    "blocklist recitation spii image_safety refusal error_toxic language model_armor blocked moderation "
+    "content_policy_violation",
+    "failed": "error failed abort aborted cancelled canceled timeout time_limit network_error server_error "
+    "internal_error insufficient_system_resource malformed_function_call malformed_response "
+    "malformed_model_output malformed_tool_use unexpected_tool_call too_many_tool_calls "
+    "missing_thought_signature user_cancel overloaded engine_overloaded unavailable interrupted incomplete",
+}
+_BY_NAME = {name: reason for reason, names in _REASONS.items() for name in names.split()}
+
+
+def reason_of(finish: str | None) -> FinishReason | Literal["failed"]:
+    """What a server's word for the end means; `failed` where what came before may be cut off."""
+    name = (finish or "").lower().replace("-", "_").removeprefix("finish_reason_")
+    general, _, own = name.partition(":")  # Gemini: "content_filter: SAFETY"
+    return next((_BY_NAME[each] for each in (own.strip(), general) if each in _BY_NAME), "other")

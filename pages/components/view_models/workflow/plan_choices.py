@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from conductor.planner.over_limit import over_limit
+from conductor.planner.parsing.parse import over_limit
 from conductor.text.formatting import quantity
 from conductor.workflow.diff import plan_diff
 from conductor.workflow.model import Workflow

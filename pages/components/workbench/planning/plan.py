@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from conductor.planner.over_limit import over_limit
+from conductor.planner.parsing.parse import over_limit
 from conductor.planner.planner import STOPPED
 from conductor.text.formatting import duration, quantity
 from conductor.values.total import Total

@@ -7,8 +7,7 @@ import pytest
 
 from conductor.baselines.encoder import Encoder
 from conductor.baselines.learning.vectors import weighted_counts
-from conductor.baselines.planner_file.plan_choice import choose
-from conductor.baselines.planner_file.plan_regression import left_out, neighbours_by_plans
+from conductor.baselines.planner_file.plan_choice import choose, left_out, neighbours_by_plans
 from conductor.baselines.planner_file.planner_file import PlannerFile, TriedQuestion
 from conductor.workers.simulated import SimulatedWorker
 from tests.support.cases.planner_cases import planner_of, single

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from conductor.baselines.planner_file.planner_file import TriedPlan, TriedQuestion
-from conductor.baselines.search.archive import Archive
-from conductor.baselines.search.generation import RUNGS, children, finalists, promoted
+from conductor.baselines.search.generation import RUNGS, Archive, children, finalists, promoted
 from conductor.baselines.search.instructions import Instructions
 from conductor.workflow.model import Step, Workflow
 from tests.support.cases.planner_cases import single

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from conductor.evaluation.evaluation_table import EvaluationTable, table_of
 from conductor.evaluation.report import labelled
-from conductor.evaluation.report.exports import as_csv, as_latex
-from conductor.evaluation.report.published import PUBLISHED
+from conductor.evaluation.report.exports import PUBLISHED, as_csv, as_latex
 from studio.cli.output.evaluation_table import table_lines
 
 LABELS = {

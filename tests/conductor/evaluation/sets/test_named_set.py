@@ -21,8 +21,7 @@ import pytest
 from conductor.errors import DataError
 from conductor.evaluation.items import Item
 from conductor.evaluation.scorers import score
-from conductor.evaluation.sets.hub_set import load_named
-from conductor.evaluation.sets.named_set import NAMED_SETS, named_set, read_named
+from conductor.evaluation.sets.named_set import NAMED_SETS, load_named, named_set, read_named
 
 
 def packed(tests: object) -> str:
@@ -252,7 +251,7 @@ def test_without_the_library_loading_names_the_extra_and_the_file() -> None:
 _LOAD = """
 import dataclasses, json, sys
 sys.path.append(sys.argv[1])
-from conductor.evaluation.sets.hub_set import load_named
+from conductor.evaluation.sets.named_set import load_named
 from conductor.evaluation.sets.named_set import NAMED_SETS
 kind = {".csv": "csv", ".jsonl": "json", ".parquet": "parquet"}
 for name, file in json.loads(sys.argv[2]).items():

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from conductor.evaluation.statistics import paired_difference, pass_at
-from conductor.evaluation.statistics.differences import holm, mcnemar, sign_flip
-from conductor.evaluation.statistics.power import difference_by, difference_seen, questions_needed
+from conductor.evaluation.statistics.differences import (
+    difference_by,
+    difference_seen,
+    holm,
+    mcnemar,
+    questions_needed,
+    sign_flip,
+)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from conductor.evaluation.statistics import PairedDifference
-from conductor.evaluation.statistics.sequential import sequential_difference, sequential_p
+from conductor.evaluation.statistics.bounds import sequential_difference, sequential_p
 
 
 def _difference(apart: NDArray[np.float64] | NDArray[np.int64]) -> PairedDifference | None:

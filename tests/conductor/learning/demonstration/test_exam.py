@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from conductor.evaluation.statistics.differences import holm, mcnemar
-from conductor.learning.demonstration.acceptance import Results, checks
 from conductor.learning.demonstration.contenders import (
     CONDUCTOR,
     CONSTANT,
@@ -11,6 +10,8 @@ from conductor.learning.demonstration.contenders import (
     ORACLE,
     ROUTER,
     START,
+    Results,
+    checks,
     contenders,
     reachable,
     table_of,

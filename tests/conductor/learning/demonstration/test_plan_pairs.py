@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import DataError
-from conductor.learning.demonstration.plan_pairs import (
+from conductor.learning.demonstration.exam import (
     PLANS,
     QUESTIONS,
     pairs_before,

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from conductor.errors import DataError
-from conductor.learning.grpo.grpo_run import FILE, GrpoRun
-from conductor.learning.grpo.recipe import GrpoRecipe
+from conductor.learning.grpo.recipe import FILE, GrpoRecipe, GrpoRun
 
 RUN = GrpoRun(recipe=GrpoRecipe(steps=10), data="mine", digest="d1", workers=(("a", "one"),))
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conductor.learning.small_llama.folder import as_safetensors
-from conductor.learning.small_llama.wide_heads import LEAST, with_wide_heads
+from conductor.learning.small_llama.folder import LEAST, as_safetensors, with_wide_heads
 from conductor.llama.numpy_llama import read_llama
 from tests.support.runs.local_conductor import TEXTS, random_weights, write_untrained
 

@@ -16,10 +16,10 @@ from conductor.planner.local.local_conductor import LocalConductor
 from conductor.planner.local.local_prompt import plan_text
 from conductor.planner.planner import plan
 from conductor.runs.events import AnswerKept, Event, PlanningFailed, PlanRejected, WorkflowPlanned
+from conductor.runs.request import ChangeRequest
 from conductor.values.messages import Usage
 from conductor.workers.pool.schema import LocalConductorTable
 from conductor.workers.protocol import WorkerCard
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.plan_report import HandedOver
 from tests.support.runs.local_conductor import PLAN, WORKERS, write_untrained
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tokenizers import Tokenizer
 
-from conductor.learning.small_llama.tokenizer import make_tokenizer
+from conductor.learning.small_llama.folder import make_tokenizer
 from conductor.planner.local.local_prompt import NameMask, plan_text, prompt_text
 from conductor.planner.parsing.parse import parse
 from tests.support.runs.local_conductor import PLAN, TEXTS, WORKERS

@@ -11,8 +11,7 @@ import pytest
 from conductor.learning.demonstration.exam import Exam
 from conductor.learning.reward import Judge
 from conductor.llama.numpy_llama import read_llama
-from conductor.orchard import draw, orchard_pool
-from conductor.orchard.questions import Split
+from conductor.orchard import Split, draw, orchard_pool
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.local.local_conductor import LocalConductor
 from conductor.workers.local_model import SHIPPED

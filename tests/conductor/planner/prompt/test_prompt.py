@@ -16,11 +16,11 @@ from conductor.planner.prompt.examples import NO_PLAN, Form, Writing, examples, 
 from conductor.planner.prompt.prompt import MAX_REPEATED, again_messages, plan_messages
 from conductor.planner.prompt.sentences import MAX_DESCRIPTION
 from conductor.planner.prompt.structured_output import PlanBounds
+from conductor.runs.request import ChangeRequest
 from conductor.values.message_parts.tools import Tool, ToolChoice, ToolOffer
 from conductor.values.messages import Message, Part, Request, SeenResponse
 from conductor.workers.protocol import Price, PromptStyle, WorkerCard
 from conductor.workers.wording.wording import OURS
-from conductor.workflow.change_request import ChangeRequest
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.plan_report import Dialect, PlanProblem, PlanReport
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conductor.values.output import EMBEDDED_LABEL
-from conductor.workers.embedded import process
+from conductor.workers.embedded import embedded_worker as process
 from conductor.workers.embedded.embedded_worker import (
     EMBEDDED_CHARACTERS,
     EmbeddedWorker,
@@ -141,7 +141,7 @@ async def test_the_doctor_examines_it_as_a_served_model(embedded_file: Path) -> 
 def test_the_process_ends_with_a_program_that_is_killed(embedded_file: Path) -> None:
     program = textwrap.dedent(f"""
         import asyncio, time
-        from conductor.workers.embedded.process import process_of
+        from conductor.workers.embedded.embedded_worker import process_of
         from pathlib import Path
         process = process_of(Path({str(embedded_file)!r}), "tiny")
         process.address().result()

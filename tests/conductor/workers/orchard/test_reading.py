@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from conductor.orchard.questions import draw_slots, question
+from conductor.orchard import draw_slots, question
 from conductor.workers.orchard.families import Family, wordings
 from conductor.workers.orchard.reading import reading
 

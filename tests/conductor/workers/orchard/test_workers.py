@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conductor.values.messages import Completion, Message, Part, Request
-from conductor.workers.orchard.orchard_worker import OrchardWorker
-from conductor.workers.orchard.reading import reading
-from conductor.workers.orchard.skills import KNOWN_SHARE, SKILLS, SLIP, SLIPS, chance
-from conductor.workers.orchard.sums import sum_in
+from conductor.workers.orchard.reading import reading, sum_in
+from conductor.workers.orchard.skills import KNOWN_SHARE, SKILLS, SLIP, SLIPS, OrchardWorker, chance
 
 LONG = "What is {} times 3 plus 4 times 5 minus 6?"
 CAPITAL = "The capital of France has how many letters?"

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from conductor.workers.tools.named_tools import allowed, wire_name
-from conductor.workers.tools.tool_server import ServedTool
+from conductor.workers.tools.tool_server import ServedTool, allowed, wire_name
 
 TOOLS = tuple(
     ServedTool(server=server, name=name)

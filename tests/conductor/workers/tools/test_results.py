@@ -6,7 +6,7 @@ import pytest
 from mcp_types import CallToolResult, ImageContent, ResourceLink, TextContent
 
 from conductor.workers.keys.mask import NO_KEYS, Mask
-from conductor.workers.tools.results import tool_result
+from conductor.workers.tools.connection import tool_result
 from conductor.workers.tools.tool_server import MAX_RESULT
 
 IMAGE = ImageContent(data="A" * 4_000, mime_type="image/png")

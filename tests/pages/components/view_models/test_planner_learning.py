@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conductor.baselines.planner_file.break_even import break_even
+from conductor.baselines.planner_file.planner_file import break_even
 from conductor.values.budget import NO_BUDGET, Budget
 from pages.components.view_models.planner_learning import (
     exam_rows,

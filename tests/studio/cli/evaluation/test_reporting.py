@@ -12,7 +12,7 @@ import yaml
 
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.items import Item
-from conductor.evaluation.report.junit import as_junit
+from conductor.evaluation.report.exports import as_junit
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult
 from tests.studio.cli.command_line import Line

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from conductor.baselines.named import planner_named
-from conductor.baselines.planner_file.break_even import break_even
 from conductor.baselines.planner_file.file_planner import FilePlanner
 from conductor.baselines.planner_file.planner_file import (
     BY_CATEGORY,
     PlannerFile,
+    break_even,
     read_planner,
     write_planner,
 )

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from conductor.workers.endpoint.reply.finish_reasons import reason_of
+from conductor.workers.endpoint.reply.reply import reason_of
 from tests.support.endpoints.chat_cases import ask, client, lines_of
 from tests.support.endpoints.raw_endpoint import DONE, chunk, event, raw_endpoint, replies
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.workers.endpoint.transport.event_lines import EventLines
+from conductor.workers.endpoint.transport.exchange import EventLines
 from tests.support.endpoints.chat_cases import ask, client, completed, lines_of
 from tests.support.endpoints.raw_endpoint import raw_endpoint, replies
 
