@@ -155,7 +155,7 @@ class KnownOutputs:
         return None
 
 
-NOTHING_KNOWN = KnownOutputs()
+NO_OUTPUTS = KnownOutputs()
 
 
 class OwnOutput(NamedTuple):

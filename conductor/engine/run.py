@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.failure_rule import answered
-from conductor.engine.known_outputs import NOTHING_KNOWN, KnownOutputs, Takeover
+from conductor.engine.known_outputs import NO_OUTPUTS, KnownOutputs, Takeover
 from conductor.engine.meter import Meter, Reservation
 from conductor.engine.schedule import Schedule, answer_of, kept_outputs
 from conductor.errors import WorkerError, WorkflowError
@@ -175,7 +175,7 @@ class WorkflowRun:
         pool: Pool,
         *,
         run: str,
-        reusable: KnownOutputs = NOTHING_KNOWN,
+        reusable: KnownOutputs = NO_OUTPUTS,
         scope: RunScope = EDITED,
         preloaded: Mapping[int, Output] | None = None,
         parent: str | None = None,

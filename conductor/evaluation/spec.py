@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from conductor.evaluation.given import GivenPlans
+from conductor.evaluation.plan_sources import GivenPlans
 from conductor.evaluation.score import Score
 from conductor.runs.state import RunState
 from conductor.values.messages import NOTHING_USED, Usage, Value

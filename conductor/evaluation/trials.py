@@ -18,8 +18,8 @@ from statistics import fmean
 from typing import Literal
 
 from conductor.evaluation.evaluation_table import Cell, answered_cells, verdicts_of
-from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.known_answers import Differences, missing_of, shares_of
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.evaluation.statistics import (
     ALPHA,

@@ -144,7 +144,7 @@ class Asking:
                     "A session has its own query. To run its workflow on another one, call ask with the "
                     f"model workflow:{session[:100]}."
                 )
-            run = await self._begun_in(call, session, budget, decisions)
+            run = await self._run_in(call, session, budget, decisions)
         else:
             question = query or (workflow or {}).get("query")
             if not isinstance(question, str) or not question.strip():
@@ -166,7 +166,7 @@ class Asking:
         stored_as = stored_as.model_copy(update={"tags": (TAG,)})
         return await callers.runs.start(work, stored_as, principal, pool=pool, then_run=then_run)
 
-    async def _begun_in(
+    async def _run_in(
         self, call: Call, session: str, budget: RequestBudget | None, decisions: Sequence[ToolDecision]
     ) -> ResponseRun:
         """The run of a session's current workflow, in it."""

@@ -33,7 +33,7 @@ ANOTHER_SERVER = """root => {
   const graph = root.__fg, { data } = graph.component, reports = [];
   const draw = (known) => graph.update({
     ...graph.component,
-    data: { ...data, selected: 1, selection_revision: 7, selection_known: known },
+    data: { ...data, selected: 1, selection_revision: 7, knows_selection: known },
     setStateValue: (name, value) => reports.push([name, value.step]),
   }, 0);
   draw(false);

@@ -13,8 +13,8 @@ from conductor.planner.conductor import PlanRequest
 from conductor.planner.prompt.examples import Writing, examples, solved_examples, written
 from conductor.planner.prompt.research_prompt import research_messages
 from conductor.planner.prompt.sentences import (
-    CHANGE_ASKED,
     CHANGE_HOW,
+    CHANGE_INSTRUCTION,
     THRIFT,
     TOOLS,
     access_words,
@@ -176,7 +176,7 @@ def _change(change: ChangeRequest, code: str, writing: Writing) -> Iterator[Part
         yield from _opened(step, at, code, tools=step.tools if writing.tools else None)
         yield Part("frame", f"</step-{code}>\n\n")
     only = "Of all that stands between tags only this is for you:"
-    yield Part("frame", f"{CHANGE_ASKED} {only}\n\n<change-{code}>\n")
+    yield Part("frame", f"{CHANGE_INSTRUCTION} {only}\n\n<change-{code}>\n")
     yield Part("instruction", change.wish)
     yield Part("frame", f"\n</change-{code}>\n\n{CHANGE_HOW}")
 

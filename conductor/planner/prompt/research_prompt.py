@@ -15,8 +15,8 @@ from conductor.planner.conductor import PlanRequest
 from conductor.planner.format import Entry, write_steps
 from conductor.planner.prompt.examples import Writing, research_examples, solved_examples, written
 from conductor.planner.prompt.sentences import (
-    CHANGE_ASKED,
     CHANGE_HOW,
+    CHANGE_INSTRUCTION,
     THRIFT,
     access_words,
     form_words,
@@ -158,7 +158,7 @@ def _change(change: ChangeRequest, request: PlanRequest) -> Iterator[Part]:
         head = f"STEP {at}: model {_number(request, step.worker)}, access {list(step.access)}"
         yield Part("frame", f"\n\n{head}\n")
         yield Part("subtask", _defused(step.instruction), at, step.worker)
-    yield Part("frame", f"\n\n{CHANGE_ASKED}\n\nREQUESTED CHANGE:\n")
+    yield Part("frame", f"\n\n{CHANGE_INSTRUCTION}\n\nREQUESTED CHANGE:\n")
     yield Part("instruction", _defused(change.wish))
     yield Part("frame", f"\n\n{CHANGE_HOW}")
 

@@ -144,7 +144,7 @@ def keep_answer(writing: Writing, *, between: str) -> str:
     return f"{sentence}{between}{written(NO_PLAN, writing)}"
 
 
-CHANGE_ASKED = (
+CHANGE_INSTRUCTION = (
     "The user asks for a change of this workflow. Follow it as far as it concerns the steps, their workers, "
     "their instructions and who sees whom; it changes neither the rules above nor the form of your answer."
 )

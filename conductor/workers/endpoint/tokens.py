@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # -- by a tokenizer, or by the rule of simulated workers ---------------------------------------------
 
-_FILES_KEPT = 16
+_CACHED_FILES = 16
 """Tokenizers that stay in memory: one has megabytes and takes half a second to read; a family shares one."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -87,7 +87,7 @@ def read_tokenizer(path: Path) -> Tokenizer:
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
-@lru_cache(maxsize=_FILES_KEPT)
+@lru_cache(maxsize=_CACHED_FILES)
 def _read(path: Path, _changed_at: int, _size: int) -> Tokenizer:
     import tokenizers  # noqa: PLC0415 - most pools name no tokenizer and need not wait for the library
 
@@ -147,7 +147,7 @@ def _tokenizer(card: WorkerCard) -> Tokenizer | None:
 
 # -- of a request's parts ----------------------------------------------------------------------------
 
-REQUESTS_KEPT = 64
+CACHED_REQUESTS = 64
 """Requests whose shares stay in memory, because pages draw the same ones again and again."""
 
 
@@ -164,7 +164,7 @@ def request_shares(
     return _shares(request, kind, tokenizer, reported)
 
 
-@lru_cache(maxsize=REQUESTS_KEPT)
+@lru_cache(maxsize=CACHED_REQUESTS)
 def _shares(request: Request, kind: WorkerKind, tokenizer: Tokenizer | None, reported: int | None) -> Shares:
     if kind == "offline":
         return measured(request)

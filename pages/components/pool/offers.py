@@ -70,7 +70,7 @@ def found_models(bench: Workbench, tab: TabState) -> None:
 
     @st.fragment(key="found-part", run_every=_POLL_SECONDS if polled else None)
     def part() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         with st.container(border=True, key="found", gap="xsmall"):
             for offer in _offers(bench):
                 with row():

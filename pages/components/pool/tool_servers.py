@@ -23,7 +23,7 @@ def tool_servers(tab: TabState, pool: Pool, *, may_try: bool) -> None:
 
     @st.fragment(key="tools-part", run_every=_POLL_SECONDS if polled else None)
     def part() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         with st.expander("Servers of tools", icon=":material/build:", key="pool-tools"):
             for server in pool.tool_servers:
                 with row():

@@ -15,10 +15,10 @@ _request = AppSession.request_rerun
 
 def take_unknown_fragments() -> None:
     """Let a message for an unknown fragment draw the whole page, in all sessions of this process."""
-    AppSession.request_rerun = _request_known  # type: ignore[method-assign, assignment]
+    AppSession.request_rerun = _request_rerun  # type: ignore[method-assign, assignment]
 
 
-def _request_known(session: AppSession, client_state: ClientState | None) -> None:
+def _request_rerun(session: AppSession, client_state: ClientState | None) -> None:
     if client_state and _is_lost(session, client_state):
         whole = ClientState()
         whole.CopyFrom(client_state)

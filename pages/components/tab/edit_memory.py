@@ -137,7 +137,7 @@ class EditMemory:
         """Whether that revision is the head that this tab made last."""
         return bool(st.session_state.get("own_head") == head)
 
-    def note_drawn(self, session: str, head: str) -> str | None:
+    def note_drawing(self, session: str, head: str) -> str | None:
         """Remember which revision of a session is drawn; the one that was drawn before where another person
         has changed it since, else None.
         """

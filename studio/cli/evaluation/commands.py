@@ -45,14 +45,14 @@ from studio.cli.options import (
     flag,
     option,
 )
-from studio.cli.output.comparisons import disagreements_shown, twice_shown
+from studio.cli.output.comparisons import disagreement_table, repeat_table
 from studio.cli.output.evaluation_table import markdown_of, published_lines
 from studio.cli.output.terminal import (
     moment,
     one_line,
     print_json,
+    print_lines,
     print_remark,
-    print_shown,
     table,
     write_file,
 )
@@ -274,7 +274,7 @@ def print_table(
             if options.json or form == "json":
                 print_json(shape)
             else:
-                print_shown(lines)
+                print_lines(lines)
         print_findings(findings, gate, record)
         return code_of(findings)
 
@@ -296,7 +296,7 @@ def compare(
         record = find_evaluation(bench.store, evaluation)
         if other is None:
             second = find_evaluation(bench.store, one)
-            return options.show(*twice_shown(record, second, compared(bench.store, record, second)))
+            return options.show(*repeat_table(record, second, compared(bench.store, record, second)))
         for planner in (one, other):
             if planner not in record.spec.planners:
                 raise DataError(
@@ -304,4 +304,4 @@ def compare(
                 )
         items = bench.store.evaluations.items(record.id, damaged=True)
         pairs = disagreements(scored_cells(bench.store, record.id), one, other)
-        return options.show(*disagreements_shown(items, pairs, one, other))
+        return options.show(*disagreement_table(items, pairs, one, other))

@@ -143,7 +143,7 @@ def _timed_lines(what: str) -> Iterator[Listen]:
     latest: deque[Progress] = deque(maxlen=1)
     over = Flag()
 
-    def print_lines() -> None:
+    def print_progress() -> None:
         while not over.wait(_EVERY):
             if latest:
                 last = latest[-1]
@@ -152,7 +152,7 @@ def _timed_lines(what: str) -> Iterator[Listen]:
                 line = f"{what}: no answer yet"
             print_remark(line)
 
-    thread = Thread(target=print_lines, name="progress", daemon=True)
+    thread = Thread(target=print_progress, name="progress", daemon=True)
     thread.start()
     try:
         yield latest.append

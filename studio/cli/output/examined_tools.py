@@ -9,7 +9,7 @@ from conductor.workers.health.findings import Check
 from conductor.workers.health.tool_health import ToolServerHealth, marks, place
 from conductor.workers.tools.accepted_commands import is_accepted
 from conductor.workers.tools.tool_server import ToolServer
-from studio.cli.output.terminal import UNKNOWN, one_line, print_shown, table
+from studio.cli.output.terminal import UNKNOWN, one_line, print_lines, table
 
 _HEADINGS = ("tools of", "command", "starts", "within", "server", "tools", "at")
 
@@ -32,7 +32,7 @@ def show_tools(examined: Sequence[ToolServerHealth]) -> None:
     if not examined:
         return
     lines = table(_HEADINGS, list(map(_row, examined))).split("\n")
-    print_shown("", *lines, red={at for at, health in enumerate(examined, 2) if health.failing})
+    print_lines("", *lines, red={at for at, health in enumerate(examined, 2) if health.failing})
     tools = [
         (
             one_line(f"{tool.server}:{tool.name}"),
@@ -43,14 +43,14 @@ def show_tools(examined: Sequence[ToolServerHealth]) -> None:
         for tool in health.tools
     ]
     if tools:
-        print_shown("", table(("tool", "marks", "workers that may call it"), tools))
+        print_lines("", table(("tool", "marks", "workers that may call it"), tools))
     complaints = [
         one_line(f"{health.server.name}: {finding.sentence}")
         for health in examined
         for finding in health.complaints
     ]
     if complaints:
-        print_shown("", *complaints)
+        print_lines("", *complaints)
 
 
 def tool_server_shape(health: ToolServerHealth) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.forecast import Forecast
-from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.statistics import Interval, MeanDifference
 from conductor.evaluation.trials import (

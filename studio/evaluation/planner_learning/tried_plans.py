@@ -10,7 +10,7 @@ from statistics import fmean
 from conductor.baselines.planner_file.planner_file import TriedPlan, TriedQuestion
 from conductor.errors import ConductorError
 from conductor.evaluation.evaluation_table import Cell
-from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import CONDUCTOR
 from conductor.values.messages import Usage
 from conductor.workflow.model import Workflow

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from conductor.errors import WorkerError
-from conductor.evaluation.given import PLAN
+from conductor.evaluation.plan_sources import PLAN
 from conductor.evaluation.scorers.accepted_answer import accepted_of
 from conductor.evaluation.team_tests import TeamTest
 from storage.records import RunRecord

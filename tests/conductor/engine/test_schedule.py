@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.known_outputs import NOTHING_KNOWN, EarlierRun, KnownOutputs, OutputArchive
+from conductor.engine.known_outputs import NO_OUTPUTS, EarlierRun, KnownOutputs, OutputArchive
 from conductor.engine.schedule import BlastRadius, blast_radius, changed_pins
 from conductor.errors import WorkflowError
 from conductor.runs.scope import EDITED, RunScope
@@ -189,7 +189,7 @@ def test_an_edit_has_its_radius(
 
 
 def test_nothing_is_reused_before_the_first_run(pool: Pool) -> None:
-    radius = blast_radius(None, set_to(DIAMOND, pool), NOTHING_KNOWN)
+    radius = blast_radius(None, set_to(DIAMOND, pool), NO_OUTPUTS)
     assert (radius.runs, radius.edited) == ({0, 1, 2, 3}, {0, 1, 2, 3})
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from conductor.evaluation.evaluation_table import Cell
-from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.report import trials_html
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec

@@ -172,12 +172,12 @@ def rerun(stage: Stage, session: str, text: str) -> None:
     bench.activities.wait(session)
 
 
-@pytest.mark.parametrize("body_kept", [True, False])
+@pytest.mark.parametrize("keeps_body", [True, False])
 def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_now(
-    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, body_kept: bool
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, keeps_body: bool
 ) -> None:
     stage.plays(simulated("As it was."), plans=(ONE,))
-    if not body_kept:
+    if not keeps_body:
         monkeypatch.setattr(stage.workbench.store.requests, "keep_response", lambda *_: None)
     first: Any = client.responses.create(model="conductor", input="Why?")
     stage.settle()
@@ -198,12 +198,12 @@ def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_n
     ]
 
 
-@pytest.mark.parametrize("body_kept", [True, False])
+@pytest.mark.parametrize("keeps_body", [True, False])
 def test_of_several_rounds_the_requests_own_last_answer_counts(
-    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, body_kept: bool
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, keeps_body: bool
 ) -> None:
     stage.plays(simulated("So."), plans=(ONE, ONE, ONE))
-    if not body_kept:
+    if not keeps_body:
         monkeypatch.setattr(stage.workbench.store.requests, "keep_response", lambda *_: None)
     steered = {"conductor": {"rounds": 2}}
     first: Any = client.responses.create(model="conductor", input="Why?", extra_body=steered)

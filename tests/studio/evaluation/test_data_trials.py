@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from conductor.errors import DataError
-from conductor.evaluation.given import FixedPlan, WrittenPlans
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.plan_sources import FixedPlan, WrittenPlans
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.trials import cheapest, trials_of
 from conductor.planner.rule_planner import OfflineConductor

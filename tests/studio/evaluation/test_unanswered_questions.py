@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import WorkerError
-from conductor.evaluation.given import FixedPlan, WrittenPlans
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.mean import Mean
+from conductor.evaluation.plan_sources import FixedPlan, WrittenPlans
 from conductor.evaluation.report.remarks import remarks
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.spec import EvaluationSpec, JudgeSpec

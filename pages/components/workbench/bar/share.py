@@ -35,7 +35,7 @@ _FILES: tuple[tuple[Export, str, str, str], ...] = (
 
 def share(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the button and what it opens."""
-    if what := tab.export_asked():
+    if what := tab.export_request():
         _export(bench, tab, view, what)
     with (
         st.popover("Share", icon=":material/ios_share:", key="share", on_change="rerun", width="content"),

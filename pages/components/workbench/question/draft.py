@@ -28,12 +28,12 @@ MEANING = "question-meaning"
 _component = component("conductor_question", __file__, js="draft.js", isolated=False)
 
 
-def question_asked(place: str) -> None:
+def forget_question(place: str) -> None:
     """The text that was typed at `place` is a session's question now; the browser forgets it."""
     st.session_state[_SUBMISSION] = {"place": place, "id": uuid4().hex}
 
 
-def question_refused() -> None:
+def restore_question() -> None:
     """The text that was sent comes back into the box."""
     st.session_state[_REFUSED] = uuid4().hex
 

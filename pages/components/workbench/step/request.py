@@ -77,7 +77,7 @@ def request_sent(
     elif not view.as_run:
         at = next((at for at, own in enumerate(run.steps) if own.output == output), None)
     if at is None:
-        return None if output is None else _when_made(bench, view, output)
+        return None if output is None else _first_request(bench, view, output)
     if run.steps[at].request is not None:
         sent = Sent(view.run, run, at)
         if not before_edits:
@@ -89,7 +89,7 @@ def request_sent(
     return replace(call, notes=(f"As it was sent in run {call.number}; the last run left this step out.",))
 
 
-def _when_made(bench: Workbench, view: SessionView, output: Output) -> Sent | None:
+def _first_request(bench: Workbench, view: SessionView, output: Output) -> Sent | None:
     """The request that an output answered which the run shown does not hold."""
     maker = next((run for run in bench.store.runs.of_session(view.session.id) if run.id == output.run), None)
     state = None if maker is None else bench.state(maker)

@@ -29,7 +29,7 @@ from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.request_legend import (
     UNREPORTED,
     Place,
-    how_counted,
+    count_method,
     legend,
     stretches,
 )
@@ -197,7 +197,7 @@ def _as_sent(
     key: str,
 ) -> None:
     shares = _shares(request, reader)
-    st.caption(plain(how_counted(shares, reader.kind, unreported=reader.unreported)))
+    st.caption(plain(count_method(shares, reader.kind, unreported=reader.unreported)))
     text_block(
         stretches(request, shares, uses),
         key=f"request-{key}",

@@ -13,7 +13,7 @@ from conductor.values.provenance import estimated, exact_shares, measured
 from conductor.workers.protocol import WorkerCard
 from pages.components.widgets.request_legend import (
     UNREPORTED,
-    how_counted,
+    count_method,
     legend,
     origin_notes,
     stretches,
@@ -167,7 +167,7 @@ def tokens(number):
     ],
 )
 def test_who_counted_is_said_in_words(shares, kind, expected):
-    assert how_counted(shares, kind) == expected
+    assert count_method(shares, kind) == expected
 
 
 def test_sources_of_earlier_rounds_are_named_by_round():
