@@ -207,9 +207,9 @@ def is_open_to(connection: Connection, session: str, *, token: str, whole: bool 
 
     A token for some workers reads as a `whole` only what it began: others may name any worker.
     """
-    begun_with = connection.scalar(select(API_REQUESTS.c.token).where(API_REQUESTS.c.session == session))
-    if begun_with is not None or not whole:
-        return begun_with in (None, token)
+    first_token = connection.scalar(select(API_REQUESTS.c.token).where(API_REQUESTS.c.session == session))
+    if first_token is not None or not whole:
+        return first_token in (None, token)
     limits = connection.scalar(select(API_TOKENS.c.limits).where(API_TOKENS.c.id == token))
     return limits is None or limits.workers is None
 

@@ -30,7 +30,7 @@ def test_every_revision_is_an_edit_that_a_tab_was_made_to_make(tabs):
     for _ in range(3):
         tabs.round()
     assert tabs.phantoms == []
-    assert tabs.given_up < tabs.edits
+    assert tabs.lost < tabs.edits
 
 
 def test_a_revision_that_nobody_made_is_found(tabs):

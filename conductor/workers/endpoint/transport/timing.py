@@ -34,7 +34,7 @@ IDLE_SECONDS = 3600.0
 """Traffic without a request in this time is forgotten, unless a limit still looks back to it."""
 
 
-ASKED_BY: ContextVar[tuple[str, ...]] = ContextVar("ASKED_BY", default=("",))
+CALLERS: ContextVar[tuple[str, ...]] = ContextVar("CALLERS", default=("",))
 """For whom requests are made in this context: a person or token, then a session. They take turns at each of
 these levels.
 """
@@ -70,7 +70,7 @@ class Traffic:
         """Wait until another request may begin: fewer than `concurrency` are under way, and fewer than
         `per_minute` began in the last minute. None: no limit.
         """
-        names = ASKED_BY.get()
+        names = CALLERS.get()
         askers = tuple(names[: level + 1] for level in range(len(names)))
         waiting = _Waiting(concurrency, per_minute, askers)
         with self._lock:

@@ -83,7 +83,7 @@ def request_sent(
         if not before_edits:
             return sent
         return replace(sent, notes=("As it was sent before your edits.", *_more(workflow, step, sent)))
-    call = None if run.covered(at) else asked_before(bench, view.run, at)
+    call = None if run.covered(at) else earlier_request(bench, view.run, at)
     if call is None:
         return None
     return replace(call, notes=(f"As it was sent in run {call.number}; the last run left this step out.",))
@@ -122,7 +122,7 @@ def origins(bench: Workbench, view: SessionView, sent: Sent) -> dict[Place, tupl
     return notes
 
 
-def asked_before(bench: Workbench, run: RunRecord, step: int) -> Sent | None:
+def earlier_request(bench: Workbench, run: RunRecord, step: int) -> Sent | None:
     """What `step` of `run` was sent when it was last called before, in the runs that led to this one.
 
     Rounds are distinguished: the round before is another workflow. None if it was never called.
@@ -189,7 +189,7 @@ def _name(source: Source) -> str:
     )
 
 
-def asked_for(sampling: Sampling) -> str:
+def sent_with(sampling: Sampling) -> str:
     """The form of the answer and the tools that went with the messages, as a sentence; "" for neither."""
     words = [option.words for option in (sampling.response_format, sampling.tools) if option is not None]
     return f"Sent with it: {', '.join(words)}." if words else ""

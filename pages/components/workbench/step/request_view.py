@@ -40,11 +40,11 @@ from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.notes import StepNotes, step_notes
 from pages.components.workbench.step.request import (
     Sent,
-    asked_before,
-    asked_for,
     differences,
+    earlier_request,
     origins,
     request_sent,
+    sent_with,
     unchanged,
 )
 from studio.sessions.notes import step_text
@@ -81,7 +81,7 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
         let_see=None if editor.tab.watched else partial(_grant, editor, step),
         locked=view.locked,
         notes=sent.notes,
-        before=lambda: asked_before(bench, sent.run, sent.step),
+        before=lambda: earlier_request(bench, sent.run, sent.step),
         boxed=False,
         uses=sent.own.tool_uses,
         noted=step_notes(
@@ -157,7 +157,7 @@ def request_view(
     with box, st.container(gap="small"):
         if notes:
             st.caption(plain(" ".join(notes)))
-        if beside := asked_for(request.sampling):
+        if beside := sent_with(request.sampling):
             st.caption(plain(beside))
         _as_sent(request, reader, origins or {}, noted, uses, key=key)
         if noted is not None:

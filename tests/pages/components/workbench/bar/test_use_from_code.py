@@ -18,7 +18,7 @@ from tests.support.processes.served_app import serving
 HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b)'
 
 
-class MadeUp:
+class HostileApi:
     """An API that answers, or refuses where it is asked to."""
 
     def __init__(self) -> None:
@@ -37,11 +37,11 @@ class MadeUp:
 @pytest.fixture
 def api(monkeypatch):
     """A made-up API where the panel looks for its own."""
-    made_up = MadeUp()
-    app = Starlette(routes=[Route("/v1/chat/completions", made_up.__call__, methods=["POST"])])
+    hostile = HostileApi()
+    app = Starlette(routes=[Route("/v1/chat/completions", hostile.__call__, methods=["POST"])])
     with serving(app) as port:
         monkeypatch.setattr(use_from_code, "own_api_url", lambda: f"http://127.0.0.1:{port}/v1")
-        yield made_up
+        yield hostile
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from conductor.runs.events import Retry
 from conductor.runs.state import RunState, fold
 from conductor.runs.step_state import StepState
 from pages.components.view_models.workflow.card_content import (
-    asked_again_in,
     card_contents,
     inside_text,
     phase,
+    seconds_to_retry,
 )
 from pages.components.widgets import step_result
 from pages.components.widgets.step_result import (
@@ -119,9 +119,9 @@ def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
     state = StepState(
         status="running", retries=(Retry(**STAMP, attempt=1, message="m", seconds=2.0, at=100.0),)
     )
-    assert asked_again_in(state, 100.5) == pytest.approx(1.5)
+    assert seconds_to_retry(state, 100.5) == pytest.approx(1.5)
     assert phase(state, 100.5) == "retrying"
-    assert asked_again_in(state, 102.0) is None
+    assert seconds_to_retry(state, 102.0) is None
     assert phase(state, 102.0) == "running"
 
 

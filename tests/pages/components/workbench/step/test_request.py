@@ -15,7 +15,7 @@ from conductor.values.messages import Sampling
 from conductor.values.output import HandEdit
 from conductor.workers.pool.pool import read_pool
 from conductor.workflow.model import Step, Workflow
-from pages.components.workbench.step.request import asked_before, differences, unchanged
+from pages.components.workbench.step.request import differences, earlier_request, unchanged
 from storage import SessionStore
 from studio.workbench import Workbench
 from tests.support.cases.tokenizer_cases import whole_count, write_tokenizer
@@ -208,7 +208,7 @@ def test_a_reused_step_was_sent_what_the_run_sent_that_called_it(bench, ran, thr
     run(bench, ran)
     edit(bench, ran, three.with_instruction(1, "And again."))
     newest = run(bench, ran)
-    before = asked_before(bench, newest, 2)
+    before = earlier_request(bench, newest, 2)
     assert before.number == 1
     assert differences(before, bench.state(newest).steps[2].request, worker="alpha") == ()
 
@@ -231,19 +231,19 @@ def test_steps_are_found_again_where_they_were_renumbered(bench, ran, three):
     moved = three.add_step(Step(instruction="First of all.", worker="beta"), 0)
     edit(bench, ran, moved.with_instruction(3, "Answer well."))
     newest = run(bench, ran)
-    before = asked_before(bench, newest, 3)
+    before = earlier_request(bench, newest, 3)
     assert (before.number, before.step, before.worker) == (1, 2, "alpha")
     request = bench.state(newest).steps[3].request
     assert differences(before, request, worker="alpha") == ("its own task changed",)
     assert unchanged(before, request) == ("the query", "step 2")
-    assert asked_before(bench, newest, 0) is None
+    assert earlier_request(bench, newest, 0) is None
 
 
 @pytest.mark.slow
 def test_another_worker_and_other_sampling_are_differences_too(bench, ran, three):
     edit(bench, ran, three.with_worker(2, "beta"))
     newest = run(bench, ran)
-    before = asked_before(bench, newest, 2)
+    before = earlier_request(bench, newest, 2)
     request = bench.state(newest).steps[2].request
     assert differences(before, request, worker="beta") == ("sent to beta, not alpha",)
     warm = replace(request, sampling=request.sampling.model_copy(update={"temperature": 0.5}))
@@ -257,8 +257,8 @@ def test_a_worker_without_a_call_in_between_is_looked_for_further_back(bench, ra
     run(bench, ran)
     edit(bench, ran, three.with_instruction(2, "Answer well."))
     newest = run(bench, ran)
-    assert asked_before(bench, newest, 2).number == 1
-    assert asked_before(bench, newest, 1).number == 2
+    assert earlier_request(bench, newest, 2).number == 1
+    assert earlier_request(bench, newest, 1).number == 2
 
 
 @pytest.mark.thorough
