@@ -538,7 +538,7 @@ def test_uv_installs_where_it_can_be_had_and_else_pip(project: Project, source: 
     assert ("uv could not install this: error: no such index - pip does it" in printed) is not works
 
 
-def test_without_uv_pip_installs_and_says_so(project: Project) -> None:
+def test_without_uv_pip_installs_and_states_it(project: Project) -> None:
     assert "uv could not be installed: pip installs all" in project.make("app")
     assert project.has(".venv", "streamlit")
 

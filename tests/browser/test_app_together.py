@@ -28,7 +28,7 @@ def elsewhere(browser: Browser) -> Iterator[BrowserContext]:
     other.close()
 
 
-def test_a_tab_that_nobody_touches_follows_a_run_and_an_edit_of_another_browser(
+def test_a_tab_that_no_one_touches_follows_a_run_and_an_edit_of_another_browser(
     visit, paced_app, endpoint, elsewhere
 ):
     endpoint.say(answer := held("It is written at length."))

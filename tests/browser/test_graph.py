@@ -18,7 +18,7 @@ def open_page(visit, graph_demo):
     return lambda query="": visit(graph_demo, f"/?{query}")
 
 
-def test_a_click_selects_at_once_and_python_hears_of_it(open_page):
+def test_a_click_selects_at_once_and_python_reads_it(open_page):
     page = open_page()
     graph = Graph(page)
     graph.click(4)
@@ -64,7 +64,7 @@ def test_a_drag_from_a_port_to_a_later_card_adds_access(open_page):
         (1, 4, "Step 5 reads step 2 already"),
     ],
 )
-def test_an_illegal_drag_says_why_and_asks_for_nothing(open_page, read, reader, reason):
+def test_an_illegal_drag_states_why_and_asks_for_nothing(open_page, read, reader, reason):
     page = open_page()
     graph = Graph(page)
     graph.drag(read, reader)
@@ -358,7 +358,7 @@ def test_a_branch_becomes_one_card_by_mouse_by_key_and_by_tool_and_expands_again
     graph.wait("graph.cards.length === 6")
 
 
-def test_what_is_finished_of_many_steps_is_collapsed_at_once_and_stays_so_on_a_page_loaded_anew(open_page):
+def test_what_is_finished_of_many_steps_is_collapsed_at_once_and_stays_so_on_a_page_loaded_again(open_page):
     page = open_page("shape=chain&n=12&state=finished&room=700")
     graph = Graph(page)
     graph.root.get_by_role("button", name="Collapse finished").click()

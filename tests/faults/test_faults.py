@@ -213,7 +213,7 @@ def test_a_change_came_true_whole_or_not_at_all(
     ],
     ids=["whole", "new", "a head without a revision", "a child before its parent"],
 )
-def test_half_a_revision_is_told_from_a_whole_one(history: dict[str, Any], true: bool) -> None:
+def test_half_a_revision_is_distinguished_from_a_whole_one(history: dict[str, Any], true: bool) -> None:
     assert whole(history) == true
 
 

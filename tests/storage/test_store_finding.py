@@ -148,7 +148,7 @@ def test_filters_leave_in_what_all_of_them_are_true_of(store: SessionStore) -> N
     assert titles(store, deleted=True, tags=("kept",), search="two") == ["two"]
 
 
-def test_a_summary_tells_what_a_list_shows(store: SessionStore) -> None:
+def test_a_summary_shows_what_a_list_shows(store: SessionStore) -> None:
     session = store.sessions.create("q", origin="terminal").id
     summary = store.sessions.listed()[0]
     assert (summary.tokens, summary.runs, summary.workers, summary.tags) == (None, 0, (), ())

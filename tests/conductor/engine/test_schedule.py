@@ -127,7 +127,7 @@ def test_where_an_answer_comes_out_as_before_only_spared_steps_are_reused(
     assert again.state.status == "finished"
 
 
-def test_a_pinned_output_stands_and_says_when_its_inputs_have_changed() -> None:
+def test_a_pinned_output_stands_and_states_when_its_inputs_have_changed() -> None:
     pool = pool_of(numbered())
     first = asyncio.run(played(DIAMOND, pool))
     pinned = DIAMOND.with_pin(1, first.steps[1].output).with_instruction(0, "other")

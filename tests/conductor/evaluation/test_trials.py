@@ -260,7 +260,7 @@ def test_a_difference_of_dollars_is_over_the_questions_in_which_both_are_exact(
     assert f"{part}" in trials_html(trials, best=None)
 
 
-def test_a_question_of_which_one_answer_is_unknown_is_in_no_difference() -> None:
+def test_a_question_with_one_unknown_answer_is_in_no_difference() -> None:
     spec = _spec(CHAIN, EDGE).model_copy(update={"repeats": 2})
     once = _cells(spec, lambda _: (90, 1000), of=10)
     unknown = CellResult(score=Score(verdict="right"), work=Usage())

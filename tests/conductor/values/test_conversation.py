@@ -104,7 +104,7 @@ def test_one_worker_alone_is_sent_the_messages_as_they_came() -> None:
     assert len(request_of(TWO, alone).messages) == 1, "several workers are shown what their parts are"
 
 
-def test_a_request_tells_what_came_from_the_conversation() -> None:
+def test_a_request_shows_what_came_from_the_conversation() -> None:
     shares = {share.source.kind: share.amount for share in measured(request_of(ONE, TALK)).shares}
     assert shares["system"] == len("Be brief.\n\nAnswer in French.")
     assert shares["turn"] == len("Who was Ada?A mathematician.")
@@ -120,7 +120,7 @@ def test_two_requests_that_differ_in_their_marks_alone_compare_as_equal() -> Non
 # -- fingerprints and events -----------------------------------------------------------------------
 
 
-def test_what_was_said_before_decides_what_is_answered() -> None:
+def test_what_was_written_before_decides_what_is_answered() -> None:
     message = (
         NO_CONVERSATION,
         TALK,
@@ -174,7 +174,7 @@ def prompt_of(conversation: Conversation, style: PromptStyle) -> tuple[Message, 
     return plan_messages(request, dialect="any", style=style, room_to_think=True)
 
 
-def test_nothing_was_said_until_any_of_it_was() -> None:
+def test_nothing_was_stated_until_any_of_it_was() -> None:
     assert NO_CONVERSATION.nothing
     some: dict[str, object] = {
         "instructions": "be brief",

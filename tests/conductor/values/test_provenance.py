@@ -166,12 +166,12 @@ CHANGED = {
 
 
 @pytest.mark.parametrize("case", CHANGED, ids=str)
-def test_changes_are_told_by_source(case: str) -> None:
+def test_changes_are_reported_by_source(case: str) -> None:
     new, expected = CHANGED[case]
     assert differences(changes(request(seen(0), seen(1)), new)) == expected
 
 
-def test_what_stayed_the_same_of_a_step_is_told_too() -> None:
+def test_what_stayed_the_same_of_a_step_is_reported_too() -> None:
     [change] = [
         change
         for change in changes(request(seen(0)), request(seen(0, response="other")))

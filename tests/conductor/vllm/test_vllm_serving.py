@@ -109,7 +109,7 @@ def test_the_key_reaches_the_server_by_its_environment_only() -> None:
     assert "VLLM_API_KEY" not in server.environment(GPU, inherited={"VLLM_API_KEY": "old"}, key=None)
 
 
-def test_the_server_reports_to_nobody() -> None:
+def test_the_server_reports_to_no_one() -> None:
     environment = serving().environment(GPU, inherited={}, key=None)
     assert (environment["VLLM_NO_USAGE_STATS"], environment["DO_NOT_TRACK"]) == ("1", "1")
 
@@ -262,6 +262,6 @@ def test_a_folder_named_vllm_where_one_stands_is_no_vllm(
         ("/bin/false", "exit code 1"),
     ],
 )
-def test_what_is_no_python_is_said(python: str, message: str) -> None:
+def test_what_is_no_python_is_stated(python: str, message: str) -> None:
     with pytest.raises(ServeError, match=re.escape(message)):
         installed(python)

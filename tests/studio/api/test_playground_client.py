@@ -101,13 +101,13 @@ async def test_an_answer_is_followed_to_its_session(url: str, api: NamedAnswers)
         ("broken", "The run broke off.", "Seven"),
     ],
 )
-async def test_a_failure_is_told_in_the_apis_words(url: str, model: str, failure: str, text: str) -> None:
+async def test_a_failure_is_reported_in_the_apis_words(url: str, model: str, failure: str, text: str) -> None:
     attempt = await attempt_of(url, model)
     assert (attempt.failure, attempt.text) == (failure, text)
 
 
 @pytest.mark.slow
-async def test_an_api_that_is_not_there_is_said_to_be_so(unused_tcp_port: int) -> None:
+async def test_an_api_that_is_not_there_is_called_so(unused_tcp_port: int) -> None:
     attempt = await attempt_of(f"http://127.0.0.1:{unused_tcp_port}/v1", "fine")
     assert attempt.failure.startswith(
         f"The API could not be reached at http://127.0.0.1:{unused_tcp_port}/v1"

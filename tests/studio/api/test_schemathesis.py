@@ -90,7 +90,7 @@ def schema(served: ServedApi) -> schemathesis.BaseSchema:
         ),
     ],
 )
-def test_what_is_asked_is_answered_as_the_document_says(
+def test_what_is_asked_is_answered_as_the_document_states(
     served: ServedApi, schema: schemathesis.BaseSchema, operation: str, mode: GenerationMode
 ) -> None:
     method, path = operation.split()
@@ -117,7 +117,7 @@ def test_what_is_asked_is_answered_as_the_document_says(
         ("/responses", {"input": "Why?"}),
     ],
 )
-def test_a_plain_question_is_answered_as_the_document_says(
+def test_a_plain_question_is_answered_as_the_document_states(
     served: ServedApi, schema: schemathesis.BaseSchema, path: str, body: dict[str, Any]
 ) -> None:
     # Few of the conversations that are made up can be answered: each call of a tool needs its result.

@@ -37,7 +37,7 @@ def simulated(text: str) -> SimulatedWorker:
 # -- told again ------------------------------------------------------------------------------------
 
 
-def test_a_stored_response_is_told_again_as_it_was_answered(stage: Stage, client: OpenAI) -> None:
+def test_a_stored_response_is_reported_again_as_it_was_answered(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("So \x00 it is: 数."), plans=(ONE,))
     answered = client.responses.with_raw_response.create(
         model="conductor",
@@ -53,7 +53,7 @@ def test_a_stored_response_is_told_again_as_it_was_answered(stage: Stage, client
     assert again.headers["content-type"] == "application/json"
 
 
-def test_a_streamed_response_is_there_when_its_end_is_told(stage: Stage, client: OpenAI) -> None:
+def test_a_streamed_response_is_there_when_its_end_is_reported(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("So."), plans=(ONE,))
     *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
     assert last.type == "response.completed"
@@ -61,7 +61,7 @@ def test_a_streamed_response_is_there_when_its_end_is_told(stage: Stage, client:
 
 
 @pytest.mark.usefixtures("open_at_once")
-def test_a_streamed_response_that_failed_is_told_as_failed(stage: Stage, client: OpenAI) -> None:
+def test_a_streamed_response_that_failed_is_reported_as_failed(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("So."), plans=(BROKEN,))
     *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
     assert last.type == "response.failed"
@@ -90,7 +90,7 @@ def test_what_is_no_stored_response_is_not_found(stage: Stage, client: OpenAI) -
 
 
 @pytest.mark.usefixtures("open_at_once")
-def test_a_response_under_way_is_told_as_far_as_it_is_and_cannot_be_deleted(
+def test_a_response_under_way_is_reported_as_far_as_it_is_and_cannot_be_deleted(
     stage: Stage, client: OpenAI
 ) -> None:
     gate = Event()
@@ -142,7 +142,7 @@ def test_a_response_that_cannot_be_stored_is_answered_all_the_same(
     assert (again.status, again.output_text, again.usage) == ("completed", "So.", None)
 
 
-def test_where_the_store_cannot_be_read_nobody_is_told_that_nothing_is_there(
+def test_where_the_store_cannot_be_read_no_one_is_informed_that_nothing_is_there(
     stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def locked(_: str) -> None:

@@ -251,7 +251,7 @@ def test_a_planner_that_never_answers_ends_it_with_the_reason(
     assert (row.questions, row.verdicts) == (HOPELESS, {"failed": HOPELESS})
 
 
-def test_disagreements_are_the_cells_of_which_one_is_right(bench: Workbench) -> None:
+def test_disagreements_are_pairs_of_cells_with_one_right(bench: Workbench) -> None:
     evaluation = begin(bench, 5, "worker:alpha", "worker:beta")
     Evaluations(bench).run(evaluation)
     pairs = disagreements(scored_cells(bench.store, evaluation), "worker:alpha", "worker:beta")

@@ -135,7 +135,7 @@ def test_corrections_are_taught_from_a_file_and_beside_it(trainings, python, rec
     ) == '{"prompt": "Why?"}\n{"prompt": "How?"}\n'
 
 
-def test_without_torch_it_is_said_what_to_install(trainings, monkeypatch):
+def test_without_torch_it_is_stated_what_to_install(trainings, monkeypatch):
     monkeypatch.setattr(module, "trainer", lambda: None)
     with pytest.raises(DataError, match="install them with `make learn`"):
         trainings.begin(SETTINGS, 1)

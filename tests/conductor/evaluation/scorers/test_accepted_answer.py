@@ -73,7 +73,7 @@ def test_an_accepted_answer_is_not_blank() -> None:
         Accepted(target=(" ",))
 
 
-def test_an_item_gives_what_is_right_where_a_comparison_tells_it() -> None:
+def test_an_item_gives_what_is_right_where_a_comparison_shows_it() -> None:
     item = Item(id="1", input="Which?", target=("A",), choices=("Paris", "Lyon"))
     assert accepted_of(item) == Accepted(target=("A",), check="choice", choices=("Paris", "Lyon"))
     judged = item.model_copy(update={"scorer": "judge"})

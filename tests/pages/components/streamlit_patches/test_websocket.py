@@ -24,7 +24,7 @@ class Browser:
             raise OSError("The connection is closed.")
 
 
-async def test_a_browser_that_leaves_while_it_is_sent_something_is_heard_to_have_left():
+async def test_a_browser_that_leaves_while_it_is_sent_something_is_known_to_have_left():
     received = []
 
     async def server(scope, receive, send):

@@ -78,7 +78,7 @@ def test_eight_steps_are_tinted_apart_and_more_of_them_are_named_apart_by_their_
     assert len({(entry.tone, entry.mark) for entry in steps}) == 12
 
 
-def test_what_must_be_said_of_a_steps_output_stands_at_its_entry():
+def test_what_must_be_stated_of_a_steps_output_stands_at_its_entry():
     parts = (
         Part("query", "q"),
         Part("response", "a", 0, "w", None, True),
@@ -123,7 +123,7 @@ CUT = Output(
         ),
     ],
 )
-def test_where_an_output_comes_from_is_said(state, notes):
+def test_where_an_output_comes_from_is_stated(state, notes):
     assert origin_notes(state) == notes
 
 
@@ -166,7 +166,7 @@ def tokens(number):
         ),
     ],
 )
-def test_who_counted_is_said_in_words(shares, kind, expected):
+def test_who_counted_is_stated_in_words(shares, kind, expected):
     assert count_method(shares, kind) == expected
 
 

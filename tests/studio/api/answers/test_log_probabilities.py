@@ -195,7 +195,7 @@ def test_calls_of_tools_have_none(stage: Stage, client: OpenAI, fake_openai: Ser
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_an_endpoint_that_gives_none_is_said_to(
+def test_an_endpoint_that_gives_none_is_named(
     stage: Stage, client: OpenAI, fake_openai: Served, *, streamed: bool
 ) -> None:
     plays(stage, fake_openai, fault="fault:no-logprobs")

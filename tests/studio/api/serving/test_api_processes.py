@@ -213,7 +213,7 @@ def test_processes_end_where_their_parent_is_killed(three: ApiProcesses, databas
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_app_and_the_api_have_processes_of_which_a_lost_one_comes_back(
+def test_the_app_and_the_api_have_processes_and_a_lost_one_comes_back(
     database: str, tmp_path: Path, upstream: Served, ending: signal.Signals
 ) -> None:
     options = ("--app-processes", "2", "--processes", "2", "--api-port", "0")

@@ -136,7 +136,7 @@ async def test_a_body_may_take_longer_than_headers_and_a_connection_is_used_agai
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [60.0])
 @pytest.mark.thorough
-async def test_a_thousand_slow_connections_keep_nobody_out(port: int, seconds: float) -> None:
+async def test_a_thousand_slow_connections_keep_no_one_out(port: int, seconds: float) -> None:
     server.allow_many_connections()
     slow = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(1000)))
     for at, (_, writer) in enumerate(slow):

@@ -161,12 +161,12 @@ def test_of_a_person_with_a_hundred_requests_and_one_with_a_single_one_the_secon
         ("a1 a1 a1", "a1 a1 a1"),
     ],
 )
-def test_those_who_wait_take_turns_and_so_do_the_sessions_of_each(line: str, turns: str) -> None:
+def test_all_who_wait_take_turns_and_so_do_the_sessions_of_each(line: str, turns: str) -> None:
     began = in_simulated_time(_turns([tuple(each) for each in line.split()]))
     assert ["".join(each) for each in began] == turns.split()
 
 
-def test_who_comes_while_others_wait_is_behind_those_who_had_no_turn() -> None:
+def test_who_comes_while_others_wait_is_behind_all_who_had_no_turn() -> None:
     async def scenario() -> list[str]:
         traffic, began = Traffic(), list[str]()
         await traffic.enter(concurrency=1)

@@ -134,7 +134,7 @@ def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
         (7, "blue", 3.0, None, ["7 characters withdrawn"]),
     ],
 )
-def test_a_running_step_says_that_its_first_words_were_withdrawn(  # noqa: PLR0917
+def test_a_running_step_states_that_its_first_words_were_withdrawn(  # noqa: PLR0917
     withdrawn, text, seconds, expected, notes, monkeypatch
 ):
     monkeypatch.setattr(step_result, "time", SimpleNamespace(time=lambda: 100.0 + seconds))
@@ -151,14 +151,14 @@ def test_an_output_has_the_providers_name_of_its_call():
     assert request_name(StepState(output=output)) == ["request id req_1"]
 
 
-def test_a_card_names_who_answered_and_says_for_whom_and_that_it_is_cut_off():
+def test_a_card_names_who_answered_and_states_for_whom_and_that_it_is_cut_off():
     card = content(RUN, 2)
     assert (card.worker, card.badges) == ("writer-8b", ("simulated",))
     assert card.remark == "in place of gpt-5 · cut off at the token limit"
     assert content(RUN, 0).remark == ""
 
 
-def test_a_card_says_that_its_step_sees_the_round_before():
+def test_a_card_states_that_its_step_sees_the_round_before():
     seeing = RUN.workflow.with_sight_of_previous(0, True)
     (card, *_) = card_contents(seeing, run=None, radius=None, cards={}, now=0.0)
     assert card.badges == ("sees the previous round",)
