@@ -204,7 +204,7 @@ CAUGHT = {
     "conductor/text/bounded_value.py",
     "conductor/files/pdf_text.py",  # what pypdf raises
     "conductor/workers/endpoint/reply/call_texts.py",  # what is too deep for a call is text
-    "studio/mcp/arguments.py",  # Python's own text of a value, of which a limited part is read
+    "studio/mcp/arguments.py",  # Python's own text of a value, whose part of limited length is read
     "conductor/workers/endpoint/schema_check.py",  # references that go in a circle
 }
 

@@ -138,7 +138,7 @@ def test_the_keyboard_moves_opens_and_leaves(open_page):
 # Where the button is on a card of each kind, card.test.mjs shows.
 @pytest.mark.parametrize("shape", ["review", "fan-out&n=30"])
 def test_what_is_inside_a_card_opens_by_a_click_on_its_button(open_page, shape):
-    page = open_page(f"told=1&locked=1&state=finished&shape={shape}")
+    page = open_page(f"remarks=1&locked=1&state=finished&shape={shape}")
     graph = Graph(page)
     assert [bool(opener) for opener in graph.ask("openers()")][:3] == [False, True, False]
     page.mouse.click(*graph.opener(1))
@@ -149,7 +149,7 @@ def test_what_is_inside_a_card_opens_by_a_click_on_its_button(open_page, shape):
 
 
 def test_what_is_inside_is_opened_by_key_and_by_tool_only_where_there_is_something(open_page):
-    page = open_page("told=1&locked=1")
+    page = open_page("remarks=1&locked=1")
     graph = Graph(page)
     graph.click(0)
     page.keyboard.press("o")
@@ -163,7 +163,7 @@ def test_what_is_inside_is_opened_by_key_and_by_tool_only_where_there_is_somethi
 
 
 def test_a_remark_takes_the_place_of_the_instruction(open_page):
-    graph = Graph(open_page("told=1&state=finished"))
+    graph = Graph(open_page("remarks=1&state=finished"))
     assert "cut off at the token limit" in graph.written()[2]
     assert "arithmetic" not in graph.written()[2]
     expect(graph.cards.nth(2)).to_contain_text("cut off at the token limit")

@@ -1,4 +1,4 @@
-"""The compare page's wiring: its address says what is compared, and what is compared is on it."""
+"""The compare page's wiring: its address names what is compared, and what is compared is on it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def two_runs(bench, session):
 
 
 def texts(page):
-    """All words that the page says in Markdown and captions."""
+    """All words that the page shows in Markdown and captions."""
     return [element.value for element in (*page.markdown, *page.caption)]
 
 

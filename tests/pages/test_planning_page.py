@@ -59,7 +59,7 @@ def bench_of(url, conductor):
 
 @pytest.fixture
 def held(url, monkeypatch) -> Iterator[HeldConductor]:
-    """A Conductor that says what the test puts into its `texts`; the app is over its workbench."""
+    """A Conductor that writes what the test puts into its `texts`; the app is over its workbench."""
     conductor = HeldConductor(texts=[GOOD])
     conductor.released.set()
     conductor.bench = bench = bench_of(url, conductor)
@@ -85,7 +85,7 @@ def settled(held, page):
 
 
 def planned(held, app, *texts_, **settings):
-    """A session of the app whose Conductor has said the first of these texts."""
+    """A session of the app whose Conductor has written the first of these texts."""
     held.texts = list(texts_)
     session = held.bench.ask("Which one?", settings=Settings(**settings)).id
     held.bench.planning.begin(session)

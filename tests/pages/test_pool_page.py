@@ -80,7 +80,7 @@ def press(page, key):
 
 
 def examined(page):
-    """The page once nobody is being tested."""
+    """The page once no worker is being tested."""
     probe = services.services().probe
     until(lambda: not probe.busy)
     return page.run()

@@ -1,4 +1,4 @@
-"""Revisions as a tree: branches beside the head, what is restored, and heads that somebody else moved."""
+"""Revisions as a tree: branches beside the head, what is restored, and heads that another person moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in the store: started, told in events, ended; outputs under their fingerprints."""
+"""Runs in the store: started, reported in events, ended; outputs under their fingerprints."""
 
 from __future__ import annotations
 

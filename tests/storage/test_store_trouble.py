@@ -1,4 +1,4 @@
-"""What goes wrong around a store is said in one sentence, and nothing that was saved is lost."""
+"""What goes wrong around a store is reported in one sentence, and nothing that was saved is lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _use(url: str) -> None:
 
 
 def _use_without_privileges(url: str) -> BaseException | None:
-    """What `_use` raises as somebody who owns nothing more than the files."""
+    """What `_use` raises as a user who owns nothing more than the files."""
     with ThreadPoolExecutor(1, initializer=give_up_privileges) as thread:
         return thread.submit(_use, url).exception()
 

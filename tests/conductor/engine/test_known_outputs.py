@@ -197,7 +197,7 @@ async def test_an_archive_gives_each_output_to_one_step_and_states_that_it_is_an
     first = await ran(Workflow.of([one, one]), pool)
     reusable = KnownOutputs(archive=OutputArchive(first.outputs.values()))
     third = await played(Workflow.of([one, one, one]), pool, outputs=reusable, run="on")
-    # Styles that say which step is the last one tell the last from the others.
+    # Styles that name the last step separate it from the others.
     assert texts(third) == ["alpha 1", "alpha 3", "alpha 2"]
     equal = "reused from an equal step"
     assert [step.reuse for step in third.steps] == [equal, None, equal]

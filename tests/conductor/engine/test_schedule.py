@@ -181,7 +181,7 @@ def test_what_a_person_wrote_is_read_as_such_and_only_then() -> None:
 def test_an_edit_has_its_radius(
     edit: Callable[[Workflow], Workflow], runs: set[int], spared: set[int], changed: set[int]
 ) -> None:
-    # The last step is shown what the steps before it were told, and not what those before them were.
+    # The last step is shown what the steps before it were sent, and not what those before them were.
     pool = pool_of("the same")
     outputs = outputs_of(asyncio.run(played(DIAMOND, pool)))
     radius = blast_radius(DIAMOND, set_to(edit(DIAMOND), pool), outputs)

@@ -1,4 +1,4 @@
-"""What was read is read again only after somebody wrote, and then it is."""
+"""What was read is read again only after a write, and then it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events that met trouble with the store are kept once, in order, and forgotten only when that is known."""
+"""Events that the store could not take are kept once, in order, and forgotten only when that is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may use the app: this machine without a password, whoever logged in with one."""
+"""Who may use the app: this machine without a password, all who logged in with one."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_a_view_only_link_admits_to_its_session_alone_until_it_is_revoked(passwo
     client, mine = watched(links, password), {VIEWED: "two"}
     link = f"/?session=one&view={links.value('one')}"
 
-    # What is not that link is the login page, and says so where it was one.
+    # What is not that link is the login page, and states that where it was one.
     assert "not valid any more" not in client.get("/?session=one", headers=PAGE).text
     for wrong in (f"/?session=two&view={links.value('one')}", "/?session=one&view=", "/?session=x&view=1"):
         answer = client.get(wrong, headers=PAGE)
@@ -267,7 +267,7 @@ def test_a_view_only_link_admits_to_its_session_alone_until_it_is_revoked(passwo
     assert client.get("/changes").text == "two"
     assert client.get(f"/?session=one&view={links.value('one')}", headers=PAGE).text == "one"
 
-    # A login is worth more than a link, whatever the address says; another password ends all links.
+    # A login is worth more than a link, whatever the address holds; another password ends all links.
     assert log_in(client).status_code == 303
     assert client.get(link, headers=PAGE | mine).text == "anything"
     assert links.value("one") != ViewLinks(Password("another horse battery"), count).value("one")

@@ -1,4 +1,4 @@
-"""Limits a minute: what headers say about them, and how often a login may be tried."""
+"""Limits a minute: what headers report of them, and how often a login may be tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An attempt against made-up APIs: what it hears while it is answered, and what it says where it is not."""
+"""An attempt against made-up APIs: what it reads while it is answered, and what it shows where it is not."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def simulated(text: str) -> SimulatedWorker:
     return SimulatedWorker(name="alpha", answer=text)
 
 
-# -- told again ------------------------------------------------------------------------------------
+# -- reported again ------------------------------------------------------------------------------------
 
 
 def test_a_stored_response_is_reported_again_as_it_was_answered(stage: Stage, client: OpenAI) -> None:

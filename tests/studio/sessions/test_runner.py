@@ -304,7 +304,7 @@ def close_around(bench: Workbench, held: Event) -> None:
     """Close it while something is held up, which goes on when that is set."""
     with ThreadPoolExecutor() as threads:
         closed = threads.submit(bench.close)
-        # Nothing tells from here that what goes on was cancelled.
+        # Nothing shows from here that what goes on was cancelled.
         time.sleep(0.2)
         held.set()
         closed.result(60)

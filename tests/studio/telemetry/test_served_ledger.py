@@ -124,7 +124,7 @@ CASES: dict[str, Case] = AFTER | {
 many requests come of it.
 """
 NO_OUTPUTS = ("no usage", "refused")
-"""Cases of which no token is known."""
+"""Cases without a known token."""
 
 
 class Server:

@@ -26,7 +26,7 @@ const ELSE = at("(?:give|make|show|tel{2}|hand|send|bring|get|run|walk|take|let)
 const WITHIN = (words) => `(?:[^\\s.;:?!]+\\s+){0,${words}}?`;
 const DONE = at(`(?:${ORDER}) ${WITHIN(6)}(?:${PART})`);
 const COUNT_OF_PARTS = at(`(?:${FEW}) ${WITHIN(2)}(?:${PART})`);
-const ASKED_FOR = at(`(?:an?|some) ${WITHIN(2)}(?:${PART})`);
+const WISH_OF_PART = at(`(?:an?|some) ${WITHIN(2)}(?:${PART})`);
 const REFUSED = at(`(?:do not|don'?t|never|no need (?:to|for)|no-?body (?:has|needs) to|no-?one (?:has|needs) to|(?:i|we|you|it) (?:do not|don'?t|doesn'?t) (?:need|want)(?: to)?|stop|skip|without|no|no more|drop|leave out|forget) `
   + `(?:any |the |a |an |all |that )?(?:${CHECKING}|${PART})`);
 const CHECKED = at(`(?:(?:${CHECKING}) (?:it|them|this|that|the|all|both|its|every|each)?\\s*(?:${WITHIN(1)}(?:answers?|results?|numbers?|outputs?|sources?|figures?|facts?|claims?|drafts?|sums?|steps?)|twice|again|$)`
@@ -53,7 +53,7 @@ export function meaningOf(text, workers = []) {
   // "Have the readers come?" has the words of an order.
   const asks = order === words && words.endsWith("?"), is = (...signs) => signs.some((sign) => sign.test(order));
   if (is(COUNT_OF_PARTS) || (!asks && is(DONE, REFUSED, CHECKED, ADDED, PEOPLE)) || WISHED.test(words)) return "change";
-  if (order !== words && ASKED_FOR.test(order)) return "change";
+  if (order !== words && WISH_OF_PART.test(order)) return "change";
   if (QUESTION.test(words)) return "ask";
   if (OBLIGED.test(words) || REFUSED.test(words)) return "change";
   const named = workers.some((name) => /[^a-z]/i.test(name) && order.toLowerCase().includes(name.toLowerCase()));

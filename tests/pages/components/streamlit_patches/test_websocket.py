@@ -11,7 +11,7 @@ from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_
 
 
 class Browser:
-    """Connects, is gone when it is sent something, and is then said to be gone."""
+    """Connects, is gone when it is sent something, and is then reported as gone."""
 
     def __init__(self):
         self.messages = iter([{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1001}])

@@ -158,7 +158,7 @@ def test_a_revision_of_another_session_is_never_edited(bench, tab, session, thre
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds that pass when a test says so, for this module only."""
+    """Seconds that pass when a test sets it, for this module only."""
     now = [100.0]
     monkeypatch.setattr(page_part, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now

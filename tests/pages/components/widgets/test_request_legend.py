@@ -1,4 +1,4 @@
-"""A request's sources are told by name, number and share, never by colour alone."""
+"""A request's sources are distinguished by name, number and share, never by colour alone."""
 
 from __future__ import annotations
 

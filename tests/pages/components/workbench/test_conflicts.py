@@ -1,4 +1,4 @@
-"""An edit that met somebody else's, on the page: who changed what, and the ways on, each carried out once."""
+"""An edit that met another person's, on the page: who changed what, and the ways on, each taken once."""
 
 from __future__ import annotations
 

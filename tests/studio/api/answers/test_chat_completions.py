@@ -236,7 +236,7 @@ def test_an_answer_that_was_sent_in_part_is_not_asked_for_again(
     with pytest.raises(openai.APIError, match="broke off; a part was sent on"):
         pieces.extend(chunk.choices[0].delta.content or "" for chunk in stream)
     assert "".join(pieces) == "red"
-    # A step before the final one is sent to nobody.
+    # A step before the final one is sent to no one.
     assert (draft.calls, polish.calls) == (2, 1)
 
 

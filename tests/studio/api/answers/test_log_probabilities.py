@@ -81,7 +81,7 @@ def test_the_pieces_of_a_stream_have_those_of_their_text(
 
 @dataclass
 class Gated:
-    """A model of two tokens, the second of which comes once the first has been `received`."""
+    """A model of two tokens; the second comes once the first has been `received`."""
 
     received: Event = field(default_factory=Event)
     card: WorkerCard = WorkerCard(

@@ -88,7 +88,7 @@ def test_a_killed_process_breaks_its_own_streams_and_no_others(three: ApiProcess
         assert streams.keys() == first
         killed, broken = streams.most_common()[0]
         os.kill(killed, signal.SIGKILL)
-        # The other two see it: nobody else has the store open.
+        # The other two see it: no one else has the store open.
         until(lambda: list(owners(database, status="interrupted").values()) == [killed] * broken)
         texts = [answer.result() for answer in answers]
     whole = [text for text in texts if text.endswith("data: [DONE]\n\n")]

@@ -1,4 +1,4 @@
-"""Connections that never say what they want: each is closed in time, and a thousand keep nobody out."""
+"""Connections that never send a request: each is closed in time, and a thousand keep no one out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.processes.served_app import serving
 
 
 async def app(scope, receive, send) -> None:
-    """Says its body back."""
+    """Sends its body back."""
     body = await Request(scope, receive).body()
     response: Response = PlainTextResponse(body or b"nothing")
     await response(scope, receive, send)

@@ -1,4 +1,4 @@
-"""A session's revisions on the team's tests: what its runs and evaluations tell, without a call."""
+"""A session's revisions on the team's tests: what its runs and evaluations show, without a call."""
 
 from __future__ import annotations
 

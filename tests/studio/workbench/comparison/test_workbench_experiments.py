@@ -40,7 +40,7 @@ PLAN = plan_text((0, "find it", "[]"), (1, "check it", "[0]"), (0, "say it", '"a
 
 
 class Endless:
-    """Says a word and never ends."""
+    """Writes a word and never ends."""
 
     card = WorkerCard(name="endless", kind="simulated", strengths="", model="endless")
 

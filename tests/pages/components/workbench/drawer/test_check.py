@@ -19,7 +19,7 @@ RASH = Workflow.of(
         Step(instruction="Answer.", worker="smol", access=(2,)),
     ]
 )
-"""Nobody reads its first two steps, and the second cannot see what it refers to."""
+"""No step reads its first two, and the second cannot see what it refers to."""
 
 
 PINNED = Output(

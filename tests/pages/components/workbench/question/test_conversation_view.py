@@ -1,4 +1,4 @@
-"""What was said before a question is shown above its plan, and in what a step saw."""
+"""The conversation before a question is shown above its plan, and in what a step saw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way into nested workflows, and what cards and the inspector say of what happened on the way."""
+"""The way into nested workflows, and what cards and the inspector show of what happened on the way."""
 
 from __future__ import annotations
 

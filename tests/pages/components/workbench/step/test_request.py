@@ -50,7 +50,7 @@ def passages(page):
 
 
 def grants(page):
-    """The buttons that let the step see more, by what they say."""
+    """The buttons that let the step see more, by their labels."""
     buttons = {button.label: button for button in page.button if str(button.key).startswith("let-see-")}
     return {label.replace("\\", "").removeprefix("Let it see "): button for label, button in buttons.items()}
 

@@ -1,4 +1,4 @@
-"""The inspector in a later round: a step may see the round before, and what it saw says so."""
+"""The inspector in a later round: a step may see the round before, and what it saw shows that."""
 
 from __future__ import annotations
 

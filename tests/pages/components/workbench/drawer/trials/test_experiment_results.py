@@ -1,4 +1,4 @@
-"""What is said of an edge that was left out: only what its trials prove."""
+"""What is reported of an edge that was left out: only what its trials prove."""
 
 from __future__ import annotations
 
