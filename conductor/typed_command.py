@@ -1,4 +1,4 @@
-"""How this program was called, for sentences that name one of its commands."""
+"""Names this program as it was called, for sentences with one of its commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands behind a baseline's name, as in `baseline:moa:layers=2,aggregator=gpt`. Knows no method."""
+"""Reads the options in a baseline's name, as in `baseline:moa:layers=2,aggregator=gpt`. Knows no method."""
 
 from __future__ import annotations
 

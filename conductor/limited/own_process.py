@@ -1,4 +1,4 @@
-"""What this program's own process lets others of its user and machine see."""
+"""Hides what this program's process writes and holds from other users and processes of its machine."""
 
 from __future__ import annotations
 

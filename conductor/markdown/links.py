@@ -1,4 +1,4 @@
-"""Which addresses a model may link to, and how it is shown where a link leads."""
+"""Admits the addresses that a model may link to, and shows where a link leads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where orchestration writes what it does: a protocol, and a recorder in memory.
+"""A recorder receives what orchestration does: its protocol, and one in memory.
 
 Knows plans, runs and their events; knows neither a store nor how rounds follow one another.
 """

@@ -1,4 +1,4 @@
-"""Which things a query compares, and by what. Knows neither workers nor plans."""
+"""Finds the things that a query compares, and their property. Knows neither workers nor plans."""
 
 from __future__ import annotations
 

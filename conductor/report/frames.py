@@ -1,4 +1,4 @@
-"""What changes on a report's page while its run is replayed: states and texts of steps by time. Pure."""
+"""The frames of a report's replay: states and texts of its steps by time. Pure."""
 
 from __future__ import annotations
 

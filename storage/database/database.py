@@ -1,4 +1,4 @@
-"""Where the store is: one engine to write with, one to read with, and what their errors mean.
+"""Opens the store: one engine to write with, one to read with, and what their errors mean.
 
 Everything that differs between SQLite and PostgreSQL is here. Knows no table.
 """

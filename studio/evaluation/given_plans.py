@@ -1,4 +1,4 @@
-"""Where the workflows of planners that write nothing come from: a session, or an earlier evaluation's cells.
+"""Reads the workflows of planners that write nothing from a session or an earlier evaluation's cells.
 
 Knows the store; runs nothing.
 """

@@ -1,4 +1,4 @@
-"""What an evaluation will probably take, before it starts: from prices and from what was measured before.
+"""Forecasts an evaluation before it starts, from prices and earlier measurements.
 
 Plans a few of the questions with the planners that call no model, and counts once what planners have in
 common. What a Conductor that is a model will plan is unknown, unless an earlier evaluation measured it.

@@ -1,4 +1,4 @@
-"""What methods learn with: softmax, batches, and the optimizer AdamW. Pure."""
+"""The learners share softmax, batches and the optimizer AdamW. Pure."""
 
 from __future__ import annotations
 

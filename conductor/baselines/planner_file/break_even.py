@@ -1,4 +1,4 @@
-"""After how many questions a planner has saved what learning it took. Pure."""
+"""Computes after how many questions a planner has saved the cost of its learning. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the plans that were tried fits a question: by what they came to on the questions nearest to it.
+"""Chooses for a question the tried plan that did best on the questions nearest to it.
 
 Pure; vectors are rows of length 1.
 """

@@ -1,4 +1,4 @@
-"""Which questions are like a new one for the plans of a file: those on which the same plans are likely right.
+"""Finds the questions of a file on which the same plans are likely right as on a new one.
 
 For plans that were tried on all questions. A ridge regression over the words weighs those by which kinds of
 questions differ, where the nearest questions are often near by words that do not matter. What it expects of a

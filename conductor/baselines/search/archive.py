@@ -1,4 +1,4 @@
-"""What a search knows: which plan was right on which question, and how well a question is solved. Pure.
+"""The archive of a search stores which plan was right on which question. Pure.
 
 A question is solved as well as a planner would solve it that learnt from all the others: plans that were
 lucky there, or that know half of all questions, do not solve it.

@@ -1,4 +1,4 @@
-"""Whether an answer is the accepted one, by the scorer of evaluations that the person chose.
+"""Compares an answer with the accepted one, by the scorer of evaluations that the person chose.
 
 Knows items and scorers; nothing of runs.
 """

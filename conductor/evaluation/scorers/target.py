@@ -1,4 +1,4 @@
-"""Whether a target could be matched by any answer, by the scorer of its own item. Pure."""
+"""Checks that some answer could match a target, by the scorer of its own item. Pure."""
 
 from __future__ import annotations
 

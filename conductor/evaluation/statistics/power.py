@@ -1,4 +1,4 @@
-"""How many questions show a difference, and which difference so many questions can show. Pure.
+"""Computes how many questions show a difference, and which difference so many questions show. Pure.
 
 Source: R. J. Connor, "Sample size for testing differences in proportions for the paired-sample design"
 (1987), in the form for large samples: n = (z_alpha + z_power)^2 s^2 / difference^2, with s^2 the variance of

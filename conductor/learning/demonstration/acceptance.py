@@ -1,4 +1,4 @@
-"""What a trained Conductor has to reach, and whether a run's results do. Pure.
+"""Compares the results of a trained Conductor with what it has to reach. Pure.
 
 Knows results as `training.py` writes them; measures nothing.
 """

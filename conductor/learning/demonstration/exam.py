@@ -1,4 +1,4 @@
-"""How good a small Conductor is on a fixed set of the orchard's questions: plans, answers, tokens.
+"""Examines a small Conductor on a fixed set of the orchard's questions: plans, answers, tokens.
 
 Knows the orchard and outcomes; plans are given as texts, so this imports no torch.
 """

@@ -1,4 +1,4 @@
-"""What a training of a large Conductor is of, kept in its folder, so that the same command goes on with it.
+"""The folder of a large training stores its parameters, so that the same command goes on with it.
 
 Knows one file of the folder; checkpoints are TRL's.
 """

@@ -1,4 +1,4 @@
-"""How sure a small Conductor is where it is at home: the limits of its card, as the runtime measures them.
+"""Measures how sure a small Conductor is on its own kind of questions: the limits of its card.
 
 Knows the runtime; imports no torch.
 """

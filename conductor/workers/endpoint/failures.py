@@ -1,4 +1,4 @@
-"""What can go wrong at an endpoint, each as one sentence: who, what, how long, and what to do.
+"""The failures of an endpoint, each as one sentence: who, what, how long, and what to do.
 
 Knows httpx's errors and the statuses of HTTP; knows neither streams nor retries, but marks which failures
 are worth another attempt. A key that a server repeats is masked.

@@ -1,4 +1,4 @@
-"""Whether a worker, or the Conductor, can be used: its key, its endpoint, its model, and a short answer.
+"""Examines a worker or the Conductor: its key, its endpoint, its model, and a short answer.
 
 `examine` does it once, a `HealthProbe` in a background loop. Knows endpoints and the worker protocol. A key
 is used and never shown. Each endpoint gets a request for its list and one for an answer, with its own

@@ -1,4 +1,4 @@
-"""Whether the servers of tools of a pool can be used: their commands, their starts, and who may call what.
+"""Examines the servers of tools of a pool: their commands, their starts, and who may call what.
 
 Starts each server, and calls no tool. What goes wrong is a finding, never an error.
 """

@@ -1,4 +1,4 @@
-"""What each worker of the orchard does with what it is sent: a task in, the lines of an answer out. Pure.
+"""The workers of the orchard compute their answers: a task in, the lines of an answer out. Pure.
 
 All but the generalist compute: they read the question, the instruction and the visible answers, nothing else.
 Two things are made up and fixed by a hash of the question: in which long sums the solver slips, and which

@@ -1,4 +1,4 @@
-"""Which commands of tool servers a person has accepted on this machine: no other one is started.
+"""Stores the commands of tool servers that a person has accepted on this machine: no other one is started.
 
 A command runs with this user's rights, and any person who can edit a pool file could name one: it counts
 where it was accepted for that pool file, with its folder and its variables, in a terminal of this machine.

@@ -1,4 +1,4 @@
-"""Which tools a worker may use, by patterns, and the name of a tool that a model sees. Pure."""
+"""Selects the tools that a worker may use, by patterns, and names them for a model. Pure."""
 
 from __future__ import annotations
 

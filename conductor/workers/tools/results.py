@@ -1,4 +1,4 @@
-"""What a call returned, as text for a model: bounded, masked, and without what is no text."""
+"""Makes of a call's result a text for a model: bounded, masked, without binary data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is there to work with: models on this machine, keys that are set, and a field for a key.
+"""Offers what can be added to the pool: models on this machine, keys that are set, and a field for a key.
 
 One click puts the models into the pool file. Nothing outside this machine is asked before that click, and a
 key is shown nowhere.

@@ -1,4 +1,4 @@
-"""How a session's revisions do on the team's tests, from what is stored: nothing is called for it.
+"""Compares a session's revisions on the team's tests, from what is stored: nothing is called for it.
 
 The session's own question is compared with the answers of its runs; all others, and what takes a judge, count
 where an evaluation asked them of that revision.

@@ -1,4 +1,4 @@
-"""When a request is sent and how long it may take: an endpoint's queue, pauses, deadlines.
+"""Times the requests of an endpoint: its queue, pauses and deadlines.
 
 Entries of one model at one endpoint with one key share their traffic: each request is held to the limits of
 its own entry, and requests of the others count. Traffic is counted for the whole process, in every event loop

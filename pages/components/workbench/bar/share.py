@@ -1,4 +1,4 @@
-"""What is given out of a session, each with a line that states what it is: files, links, code."""
+"""The exports of a session, each with a line that describes it: files, links, code."""
 
 from __future__ import annotations
 

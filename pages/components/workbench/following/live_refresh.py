@@ -1,4 +1,4 @@
-"""When the page is read and drawn again: while a run moves, and when another person or tab has changed it.
+"""Draws the page again while a run moves, and when another person or tab has changed it.
 
 The page reads the session and draws all its fragments from that. While a run moves, the browser asks for the
 fragments that follow it and are looked at, all of them in one message; they share one reading. For other
