@@ -111,7 +111,7 @@ def options_of(name: str, rest: str, *, takes: Sequence[str], temperature: float
         raise PlanError(f"The planner {name[:200]!r}: {first['loc'][0]} is wrong: {first['msg']}.") from error
 
 
-def offered(request: PlanRequest, options: Options) -> Sequence[str]:
+def chosen_proposers(request: PlanRequest, options: Options) -> Sequence[str]:
     """The chosen proposers, else all that are offered; a Conductor that is a worker proposes nothing."""
     if options.workers is not None:
         return [offered_name(request, name) for name in options.workers]

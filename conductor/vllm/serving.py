@@ -31,7 +31,7 @@ class Installed(Value):
     cpu: bool
 
 
-def installed(python: str) -> Installed:
+def installed_vllm(python: str) -> Installed:
     """The vLLM of this interpreter. Raises `ServeError` when there is none that we can use."""
     try:
         probe = subprocess.run(  # noqa: S603 - the interpreter that the user named, and our own file

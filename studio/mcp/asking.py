@@ -30,7 +30,7 @@ from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.requests.resumed_request import within_limits
 from studio.api.requests.run_request import narrower, run_request
 from studio.mcp.callers import Call, Callers, open_session
-from studio.mcp.following import answered, followed, in_session
+from studio.mcp.following import followed, in_session, wait_for_answer
 from studio.mcp.tool_results import Amounts, Answered, Planned, Remark, Used, planned_steps, run_steps
 from studio.workbench import Workbench
 
@@ -85,7 +85,7 @@ class Asking:
             workers=workers, exclude=exclude, max_steps=max_steps, rounds=rounds, budget=budget
         )
         run = await self._start(call, query, model, steering)
-        await answered(call, run)
+        await wait_for_answer(call, run)
         return _answer(run)
 
     async def plan(
@@ -151,7 +151,7 @@ class Asking:
                 raise FormatError("The workflow names no query; give one with it.")
             steering = _steering(workflow=workflow, budget=budget)
             run = await self._start(call, question, "conductor", steering)
-        await answered(call, run)
+        await wait_for_answer(call, run)
         return _answer(run)
 
     async def _start(

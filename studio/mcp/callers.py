@@ -69,7 +69,7 @@ def open_session(store: SessionStore, id: str, *, principal: Principal) -> Sessi
     return session
 
 
-def answering(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+def with_call_errors(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
     """The tool, whose errors that a caller can act on become errors of the call, by their messages.
 
     Any other error is logged, and the caller only reads that the tool failed.

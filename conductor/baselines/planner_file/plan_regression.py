@@ -46,7 +46,7 @@ def neighbours_by_plans(file: PlannerFile, vector: Matrix, questions: Matrix) ->
     return tuple(Neighbour(int(at), float(similarities[at])) for at in order if apart[at] < np.inf)
 
 
-def left_out(right: Matrix, questions: Matrix) -> Matrix:
+def leave_one_out(right: Matrix, questions: Matrix) -> Matrix:
     """For each plan, a row of `right`, how likely it is right on each question by what it did on others."""
     return _regression(right, questions)[0]
 

@@ -16,7 +16,7 @@ from conductor.evaluation.scorers.target import check_target
 from conductor.values.accepted import Accepted, Check
 
 
-async def compared(answer: str, accepted: Accepted) -> Score:
+async def score_answer(answer: str, accepted: Accepted) -> Score:
     """The score of an answer. Raises `WorkerError` where formulas cannot be compared on this system."""
     return await score(answer, _item(accepted))
 

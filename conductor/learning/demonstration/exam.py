@@ -19,7 +19,7 @@ FEWEST_WORKERS = 4
 """A random pool has as many at least."""
 
 
-def item_of(question: Question) -> Item:
+def exam_item(question: Question) -> Item:
     """The question as the scorers take it."""
     return Item(id=question.text[:200], input=question.text, target=question.answer)
 
@@ -52,7 +52,7 @@ class Exam:
 
     @property
     def items(self) -> list[Item]:
-        return [item_of(question) for question in self.questions]
+        return [exam_item(question) for question in self.questions]
 
     @property
     def prompts(self) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from conductor.learning.demonstration.exam import item_of, random_pool
+from conductor.learning.demonstration.exam import exam_item, random_pool
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.demonstration.warm_start import BETAS
 from conductor.learning.gauges import Gauges, gauges_of
@@ -85,7 +85,7 @@ class Grpo:
         calls, saved = self._judge.calls, self._judge.saved
         outcomes = await self._judge.judge(
             sampled.texts,
-            [item_of(question) for question in questions for _ in range(group)],
+            [exam_item(question) for question in questions for _ in range(group)],
             [pool for pool in pools for _ in range(group)],
         )
         rewards = [self._reward.of(outcome) for outcome in outcomes]

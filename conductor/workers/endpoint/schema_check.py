@@ -82,7 +82,7 @@ def _check(schema: Mapping[str, Any]) -> None:
     _Checker.check_schema(schema)
 
 
-def fault_of(answer: str, form: ResponseFormat) -> str | None:
+def schema_fault(answer: str, form: ResponseFormat) -> str | None:
     """Why the answer is not what `form` asks for, or None if it is.
 
     Raises `FormatError` where the schema cannot be used.

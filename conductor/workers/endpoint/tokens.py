@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from conductor.errors import PoolError, WorkerError
 from conductor.values.messages import NOTHING_USED, Message, Request, Sampling, written
 from conductor.values.output import WorkerKind
-from conductor.values.provenance import LIKELY_CHARACTERS, Shares, estimated, exact_shares, measured
+from conductor.values.provenance import LIKELY_CHARACTERS, Shares, estimated_shares, exact_shares, measured
 from conductor.workers.protocol import WorkerCard
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _shares(request: Request, kind: WorkerKind, tokenizer: Tokenizer | None, rep
         return exact_shares(request, stretches, reported=reported)
     if tokenizer is not None:
         return exact_shares(request, tokenizer.counts, reported=reported)
-    return estimated(request, reported=reported)
+    return estimated_shares(request, reported=reported)
 
 
 # -- of a call, against the context ------------------------------------------------------------------

@@ -18,7 +18,7 @@ from conductor.workers.orchard.countries import (
     country_named,
     named_countries,
 )
-from conductor.workers.orchard.families import chance, letters_in
+from conductor.workers.orchard.families import chance, letter_count
 from conductor.workers.orchard.reading import properties_in, quoted_words, reading
 from conductor.workers.orchard.sums import sum_in
 from conductor.workers.task import Refusal, Task
@@ -90,7 +90,7 @@ def letters(task: Task) -> Sequence[str]:
         words = [question.slots["word"]]
     if not words:
         return [NO_WORD]
-    counts = list(map(letters_in, words))
+    counts = list(map(letter_count, words))
     stated = [f"{word}: {count}" for word, count in zip(words, counts, strict=True)]
     return [*stated, f"Answer: {sum(counts)}"]
 

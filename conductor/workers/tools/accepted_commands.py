@@ -48,7 +48,7 @@ def accept(server: ToolServer) -> None:
             add_own_line(commands_file(), f"{_hash(server)} {json.dumps(command_words(server))}")
 
 
-def check_accepted(server: ToolServer) -> None:
+def check_command(server: ToolServer) -> None:
     """Raise `ToolError` where the command was not accepted, and `PoolError`."""
     if not is_accepted(server):
         raise ToolError(

@@ -44,7 +44,7 @@ def tools_file() -> Path:
     return own_pool_file().with_name("tools-allowed.jsonl")
 
 
-def compared(server: ToolServer, tools: Sequence[ServedTool]) -> tuple[ServedTool, ...]:
+def with_changes(server: ToolServer, tools: Sequence[ServedTool]) -> tuple[ServedTool, ...]:
     """The tools, each with the beginning of what it was if it describes itself otherwise than when it was
     allowed; one that is listed for the first time is allowed as it is. Raises `ToolError` where what was
     allowed cannot be read.

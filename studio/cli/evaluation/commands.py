@@ -25,7 +25,7 @@ from studio.cli.evaluation.data_trials import trials, trials_of_planner
 from studio.cli.evaluation.evaluation_forecast import show_evaluation, show_resumption
 from studio.cli.evaluation.fit import fit
 from studio.cli.evaluation.gate import Gate, code_of
-from studio.cli.evaluation.outcome import carried_out, checked, presentation, print_findings
+from studio.cli.evaluation.outcome import carried_out, check_gate, presentation, print_findings
 from studio.cli.evaluation.plans import plans_of_files
 from studio.cli.evaluation.questions import Source, on_its_pool, sets_lines, sets_shape
 from studio.cli.evaluation.reporting import Reporting
@@ -256,7 +256,7 @@ def print_table(
         record = find_evaluation(bench.store, evaluation)
         gate.check(record.spec.planners)
         table = table_of_evaluation(bench.store, record)
-        findings = checked(bench, record, table, gate, reporting)
+        findings = check_gate(bench, record, table, gate, reporting)
         forms: Mapping[str, Callable[[EvaluationTable], str]] = {
             "csv": as_csv,
             "latex": as_latex,

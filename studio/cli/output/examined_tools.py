@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conductor.workers.health.findings import Check
-from conductor.workers.health.tool_health import ToolServerHealth, marks, place
+from conductor.workers.health.tool_health import ToolServerHealth, place, tool_marks
 from conductor.workers.tools.accepted_commands import is_accepted
 from conductor.workers.tools.tool_server import ToolServer
 from studio.cli.output.terminal import UNKNOWN, one_line, print_lines, table
@@ -36,7 +36,7 @@ def show_tools(examined: Sequence[ToolServerHealth]) -> None:
     tools = [
         (
             one_line(f"{tool.server}:{tool.name}"),
-            marks(tool),
+            tool_marks(tool),
             ", ".join(map(one_line, health.workers[tool.name])) or UNKNOWN,
         )
         for health in examined

@@ -20,7 +20,7 @@ from conductor.vllm.serving import (
     Installed,
     Serving,
     extra_flags,
-    installed,
+    installed_vllm,
     open_to_others,
     script_environment,
 )
@@ -100,7 +100,7 @@ def vllm(
     flags = extra_flags(extra or ())
     key_env = _key_variable(api_key_env)
     _require_key(host, key_env)
-    installation = installed(python)
+    installation = installed_vllm(python)
     serving = Serving(
         model=model,
         host=host,

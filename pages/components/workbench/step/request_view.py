@@ -16,7 +16,7 @@ from conductor.text.word_diff import compare_texts
 from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.messages import Request
 from conductor.values.output import WorkerKind
-from conductor.values.provenance import Shares, comparable, estimated
+from conductor.values.provenance import Shares, estimated_shares, without_nonces
 from conductor.workers.endpoint.tokens import request_shares
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -213,7 +213,7 @@ def _shares(request: Request, reader: Reader) -> Shares:
         return request_shares(request, kind=reader.kind, card=reader.card, reported=reader.reported)
     except PoolError as error:
         st.caption(f":material/warning: {plain(f'Its tokenizer is not used: {error}')}")
-        return estimated(request, reported=reader.reported)
+        return estimated_shares(request, reported=reader.reported)
 
 
 def _unseen(hidden: Sequence[Hidden], let_see: Callable[..., None] | None, *, locked: bool, key: str) -> None:
@@ -281,7 +281,7 @@ def _against(before: Sent | None, request: Request, reader: Reader, *, key: str)
     same = unchanged(before, request)
     clauses = [*differing, *([f"unchanged: {', '.join(same)}"] if same else [])]
     st.caption(plain(" ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses), limit=2000))
-    old, new = comparable(before.request), comparable(request)
+    old, new = without_nonces(before.request), without_nonces(request)
     if old == new or not st.toggle("Show the difference", key=f"saw-diff-{key}"):
         return
     diff = _compared(old, new)

@@ -23,8 +23,8 @@ from conductor.workers.health.probe import (
     HealthProbe,
     ProbeTarget,
     examine,
-    rate,
     targets,
+    token_rate,
 )
 from conductor.workers.pool.pool import Pool, parse_pool
 from conductor.workers.simulated import SimulatedWorker
@@ -137,7 +137,7 @@ async def test_what_computes_takes_nothing() -> None:
 def test_the_rate_counts_the_tokens_after_the_first(
     tokens: int | None, first: float, last: float, expected: float | None
 ) -> None:
-    assert rate(tokens, first=first, last=last) == expected
+    assert token_rate(tokens, first=first, last=last) == expected
 
 
 async def test_a_missing_key_is_stated_and_the_endpoint_is_looked_at_all_the_same(

@@ -12,7 +12,7 @@ from conductor.planner.prompt.examples import example_instructions, examples
 from conductor.planner.rule_planner import rule_for
 from conductor.values.output import HandEdit, Output
 from conductor.workflow.lint import RULES, Finding, check
-from conductor.workflow.lint.finding import named
+from conductor.workflow.lint.finding import step_numbers
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 from tests.conductor.workflow.lint.fine_plans import FINE, Lines, workflow_of
@@ -199,7 +199,7 @@ def test_findings_name_their_step_and_quote_what_was_written():
     ],
 )
 def test_steps_one_after_another_are_named_by_their_ends(steps, words):
-    assert named(steps) == words
+    assert step_numbers(steps) == words
 
 
 def test_the_labels_state_what_a_fix_does():

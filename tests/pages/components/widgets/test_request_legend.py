@@ -9,7 +9,7 @@ from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.values.messages import Message, Part, Request, Usage
 from conductor.values.output import Output
-from conductor.values.provenance import estimated, exact_shares, measured
+from conductor.values.provenance import estimated_shares, exact_shares, measured
 from conductor.workers.protocol import WorkerCard
 from pages.components.widgets.request_legend import (
     UNREPORTED,
@@ -47,7 +47,7 @@ def test_each_source_has_a_name_a_mark_a_worker_and_its_share():
 
 
 def test_estimated_amounts_are_marked_each():
-    entries = legend(estimated(request((0, None)), reported=1000), {})
+    entries = legend(estimated_shares(request((0, None)), reported=1000), {})
     assert all(entry.amount.startswith("~") for entry in entries)
     assert not any(entry.amount.startswith("~") for entry in legend(measured(request()), {}))
 
@@ -135,9 +135,13 @@ def tokens(number):
     ("shares", "kind", "expected"),
     [
         (measured(request()), "offline", "17 characters. A worker that computes reads text, not tokens."),
-        (estimated(request()), "model", "~5 tokens, estimated by length; the endpoint reported no number."),
         (
-            estimated(request(), reported=1250),
+            estimated_shares(request()),
+            "model",
+            "~5 tokens, estimated by length; the endpoint reported no number.",
+        ),
+        (
+            estimated_shares(request(), reported=1250),
             "model",
             "1,250 tokens, as the endpoint counted; the split is estimated by length.",
         ),
