@@ -1,4 +1,4 @@
-"""How a program of ours is loaded: without what takes time and serves nothing. Knows no module of ours."""
+"""Loads a program of ours without what takes time and serves nothing. Knows no module of ours."""
 
 from __future__ import annotations
 

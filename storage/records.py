@@ -1,4 +1,4 @@
-"""What the store returns: frozen records of sessions, plans, revisions and runs.
+"""The records that the store returns: sessions, plans, revisions and runs, frozen.
 
 Times are Unix seconds, ids opaque texts, numbers count from 1. Knows conductor's values, not how they are
 stored.

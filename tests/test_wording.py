@@ -231,6 +231,13 @@ def test_a_participle_of_a_sentence_or_before_a_noun_is_none(name: str):
 
 
 @pytest.mark.thorough
+def test_a_header_begins_with_its_subject_or_verb():
+    question = re.compile(r"(?:As|From|How|To|What|When|Where|Whether|Which|Who|Whose|Why)\b")
+    headers = [(file, ast.get_docstring(tree) or "") for file, tree in sources(*PLACES)]
+    assert [str(file) for file, header in headers if question.match(header)] == []
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("stratum", ["conductor", "storage", "studio", "pages"])
 def test_no_two_classes_and_no_two_modules_of_a_stratum_have_one_name(stratum: str):
     names = Counter[str]()

@@ -1,4 +1,4 @@
-"""What baselines ask of workers, in words: ours, or a reference's from a file of the user's."""
+"""The texts by which baselines ask workers: ours, or a reference's from a file of the user's."""
 
 from __future__ import annotations
 

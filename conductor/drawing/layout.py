@@ -1,4 +1,4 @@
-"""Where the cards and edges of a workflow's pictures lie: pure geometry, the same for the same access.
+"""Lays out the cards and edges of a workflow's pictures: pure geometry, the same for the same access.
 
 Knows a workflow's shape and the sizes of cards; knows nothing of texts, states, colours or canvases. How
 wide the window is only the browser knows, so there are several pictures of one workflow, each with the

@@ -1,4 +1,4 @@
-"""What an evaluation is made of, and what one of its cells came to: values only.
+"""The specification of an evaluation, and the result of one of its cells: values only.
 
 A cell is one item, answered once by one planner. Knows no store and no pool.
 """

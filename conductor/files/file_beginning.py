@@ -1,4 +1,4 @@
-"""What the first bytes of a file show: the encoding that its mark names, or which kind it is that is no text.
+"""Reads the first bytes of a file: the encoding that its mark names, or its kind, if it is no text.
 
 Knows bytes; opens no file. Nothing is guessed: text without a mark is UTF-8, or in the encoding that a person
 names. The signatures are those of the kinds' own specifications.

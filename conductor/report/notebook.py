@@ -1,4 +1,4 @@
-"""What a notebook shows: of values with a graph their picture, of a run its answer, too; and work under way.
+"""Draws values with a graph in a notebook, a run with its answer, and work under way.
 
 Knows the display of IPython and nothing of a kernel. Every text is escaped.
 """

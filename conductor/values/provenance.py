@@ -1,4 +1,4 @@
-"""Where the words of a request come from: what each source takes of it, and what differs between two.
+"""The provenance of a request: the source of each of its words, and what differs between two requests.
 
 Pure; knows requests only. How a worker's tokens are counted is passed in; who counts how is request_shares'.
 """

@@ -1,4 +1,4 @@
-"""Where an answer stands that calls tools: what has ended, what waits or was under way. A value only."""
+"""The turn of an answer that calls tools: what has ended, what waits or was under way. A value only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How vLLM serves a model: which vLLM an interpreter has, the command line, and the lines of a pool file."""
+"""Prepares vLLM to serve a model: its version, the command line, and the lines of a pool file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person, or a client of the API, asks a Conductor to change in a workflow. Values only."""
+"""A request to change a workflow, from a person or a client of the API to a Conductor. Values only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API stores: bearer tokens, how many requests came with them, and the sessions that these began.
+"""The rows of the API: bearer tokens, how many requests came with them, and the sessions that these began.
 
 Functions of a connection inside a transaction. A token's secret comes here as its digest only. A session
 without a row of its own here was begun by no request, or by a version that recorded none: it belongs to no

@@ -1,4 +1,4 @@
-"""What a command opens: its store, its workbench, and the session or run that an argument names.
+"""Opens for a command its store, its workbench, and the session or run that an argument names.
 
 Commands that read sessions alone do not load all that a pool may be made of: it is imported in functions.
 """

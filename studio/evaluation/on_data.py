@@ -1,4 +1,4 @@
-"""From a session to an evaluation: which data there is, what is held against what, its forecast, its begin.
+"""Begins an evaluation of a session: its data, its planners, its forecast.
 
 Knows sessions and evaluations; draws nothing and waits for nothing.
 """

@@ -1,4 +1,4 @@
-"""Who calls a tool, with what it works on: the backend, the runs, and the limits of the caller's token.
+"""The callers of tools, each with the backend, the runs, and the limits of its token.
 
 Over stdio the caller is this machine's user; over HTTP each call is admitted by its bearer token, as a
 request of the API is. Knows the context of a call; knows no tool.

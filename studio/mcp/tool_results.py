@@ -1,4 +1,4 @@
-"""What the tools return: workflows, runs, steps and sessions as values with a JSON Schema.
+"""The results of the tools: workflows, runs, steps and sessions as values with a JSON Schema.
 
 Steps count from 0, times are Unix seconds, and what is unknown is null. Texts of models are data: they stand
 in fields of their own and nowhere else. Knows the fold of a run; knows no store and no protocol.

@@ -1,5 +1,5 @@
-"""What the authors of methods have published: to be read beside a table and never in it, as questions and
-workers were others.
+"""Figures that the authors of methods have published: to be read beside a table and never in it, as questions
+and workers were others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a Conductor has to beat on the same questions: each worker alone, a perfect router, Mixture-of-Agents.
+"""The contenders of a Conductor on the same questions: each worker alone, a router, Mixture-of-Agents.
 
 Knows workflows and outcomes; knows no model. The perfect router is no planner: it is right wherever any
 worker alone is, which no choice of one worker for a question can exceed. Neither is the best constant plan of

@@ -1,4 +1,4 @@
-"""What every layout of a planning prompt shares: the sentences on the pool, the access lists and the form.
+"""The sentences of every planning prompt: on the pool, the access lists and the form.
 
 Knows the dialects in words; what an entry means is access's, what is enforced constraint's.
 """

@@ -1,5 +1,5 @@
-"""What each tool was when it was first listed on this machine: one that describes itself otherwise since then
-is no longer what a person allowed.
+"""Stores each tool as this machine first listed it: a person allowed that one, and none that describes itself
+otherwise since then.
 
 A description is text that a model follows, and a server may send another one at any time. Knows a file of
 this user; knows neither connections nor workers.

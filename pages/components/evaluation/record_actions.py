@@ -1,4 +1,4 @@
-"""What can be done with an evaluation: export its table, and delete it with the sessions of its answers."""
+"""Actions on an evaluation: export its table, and delete it with the sessions of its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trial on data found: the variants, and the cheapest workflow that is not worse, to be taken."""
+"""The results of a trial on data: the variants, and the cheapest workflow that is not worse, to be taken."""
 
 from __future__ import annotations
 

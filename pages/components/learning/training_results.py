@@ -1,4 +1,4 @@
-"""What a training came to: its curves, the table beside the baselines, and plans before and after."""
+"""The results of a training: its curves, the table beside the baselines, and plans before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done with listed sessions, one or many at once, and the dialogs that ask for more.
+"""Actions on listed sessions, one or many at once, and the dialogs that ask for more.
 
 Errors stand above the list.
 """

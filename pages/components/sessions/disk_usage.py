@@ -1,4 +1,4 @@
-"""How much room the store takes, and the dialog that gives some of it back by removing things for good."""
+"""The size of the store, and the dialog that makes it smaller by removing things for good."""
 
 from __future__ import annotations
 

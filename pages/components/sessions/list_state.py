@@ -1,4 +1,4 @@
-"""What a tab remembers of the sessions page: which sessions are listed, which are selected, what is open.
+"""The state of the sessions page in a tab: which sessions are listed, which are selected, what is open.
 
 The filter is in the URL, too, so that it can be linked and the browser's Back leads to the one before.
 """

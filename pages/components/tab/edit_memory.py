@@ -1,4 +1,4 @@
-"""What a tab remembers of its edits: the last one, which revisions it drew and made, which were not applied.
+"""A tab remembers its edits: the last one, which revisions it drew and made, which were not applied.
 
 A part of `TabState`. Edits are in the store, except those that met another person's edit and wait for a
 decision: they outlive a reload of their tab, whose address holds the key, and `tab_storage` keeps them over a

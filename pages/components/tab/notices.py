@@ -1,4 +1,4 @@
-"""What a page shows where it cannot work: an error with a way on, and what is wrong with the pool."""
+"""The notices of a page that cannot work: an error with a way on, and what is wrong with the pool."""
 
 from __future__ import annotations
 

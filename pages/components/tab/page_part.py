@@ -1,4 +1,4 @@
-"""What the fields of a page show in the browser, which lags behind the server and sends old values along.
+"""The values of a page's fields in the browser, which lags behind the server and sends old values along.
 
 A message of the browser carries the values of all fields, also of fields that were given another value which
 the browser has not drawn yet; after a restart of the server it carries what an earlier process drew. So every

@@ -1,4 +1,4 @@
-"""What one browser tab remembers besides the store: a typed view of `st.session_state` and the URL.
+"""The state of one browser tab besides the store: a typed view of `st.session_state` and the URL.
 
 Nothing here is the only copy of anything a person made; workflows live in the store.
 """

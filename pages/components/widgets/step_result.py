@@ -1,4 +1,4 @@
-"""What a step did and answered: retries, reasoning, fallback, output, time, tokens, cost.
+"""The result of a step: retries, reasoning, fallback, output, time, tokens, cost.
 
 Knows a step's state; knows neither sessions nor edits, so that it shows the steps of nested workflows too.
 """

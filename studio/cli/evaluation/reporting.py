@@ -1,4 +1,4 @@
-"""What an evaluation leaves for a CI service: JUnit XML, and GitHub's summary and annotations."""
+"""Writes an evaluation for a CI service: JUnit XML, and GitHub's summary and annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How two planners of an evaluation, and two evaluations, are printed beside each other. Pure."""
+"""Prints two planners of an evaluation, or two evaluations, beside each other. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `doctor` shows of servers of tools: tables for a terminal, values for JSON."""
+"""Prints for `doctor` the servers of tools: tables for a terminal, values for JSON."""
 
 from __future__ import annotations
 

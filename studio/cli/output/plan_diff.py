@@ -1,4 +1,4 @@
-"""How workflows and texts differ, as lines for people. Knows no session."""
+"""Prints the differences of workflows and texts as lines for people. Knows no session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `run` prints during a run: lines for people, or the run's events for programs."""
+"""Prints the progress of `run`: lines for people, or the run's events for programs."""
 
 from __future__ import annotations
 

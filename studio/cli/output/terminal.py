@@ -1,4 +1,4 @@
-"""What commands print: texts, remarks, JSON, tables and questions.
+"""Prints texts, remarks, JSON, tables and questions.
 
 Names, titles and answers come from models and other people: all that is printed goes through `stream_text`,
 which makes control characters visible, or is JSON, which has them as escapes. Knows no command.

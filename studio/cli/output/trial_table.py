@@ -1,4 +1,4 @@
-"""What trials on questions found, and what they will take, in a terminal and for programs.
+"""Prints trials on questions and their forecasts, in a terminal and for programs.
 
 Knows the library's trials; knows no store.
 """

@@ -1,4 +1,4 @@
-"""What an evaluation tried: the plan of each answer, and whether it was right. Reads the store only."""
+"""The plans that an evaluation tried, each with whether its answer was right. Reads the store only."""
 
 from __future__ import annotations
 

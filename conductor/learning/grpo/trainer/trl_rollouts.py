@@ -1,4 +1,4 @@
-"""What TRL's trainer calls: rewards of completions, for two rounds the rollout itself, and evaluations.
+"""The functions that TRL's trainer calls: rewards of completions, rollouts of two rounds, and evaluations.
 
 Knows the trainer's protocol; imports no library that trains.
 """

@@ -1,4 +1,4 @@
-"""Why an answer ended, in the words of servers. A table.
+"""The reasons for the end of an answer, in the words of servers. A table.
 
 By the formats of OpenAI, Azure, Anthropic, Bedrock, Gemini, Mistral, Cohere, Together, TGI, vLLM, SGLang,
 LMDeploy, TensorRT-LLM, Ollama, DeepSeek, Zhipu and OpenRouter.

@@ -1,4 +1,4 @@
-"""What each card of the graph shows, from the workflow, its last run and the blast radius. Pure."""
+"""The content of each card of the graph, from the workflow, its last run and the blast radius. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a program asks this workflow, or the Conductor, and a box to try it through the API."""
+"""Shows the code that asks this workflow, or the Conductor, and a box to try it through the API."""
 
 from __future__ import annotations
 

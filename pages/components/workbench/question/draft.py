@@ -1,5 +1,5 @@
-"""What is typed into the question's box: kept by the browser until it is asked, for each session by itself.
-It also proposes whether a question or a change of the plan is meant.
+"""The draft of a question: kept by the browser until it is asked, for each session by itself. It also
+proposes whether a question or a change of the plan is meant.
 
 Streamlit sends the text only when it is asked, and empties the box then. So the browser keeps it: while other
 sessions and pages are looked at, over a reload and a restart of the server, and where it is refused. Whether

@@ -1,4 +1,4 @@
-"""Which stored request a step was sent, where its parts come from, and how it differs from the run before."""
+"""Finds the stored request of a step, the sources of its parts, and its difference from the run before."""
 
 from __future__ import annotations
 

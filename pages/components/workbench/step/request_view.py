@@ -1,4 +1,4 @@
-"""What a step saw: the stored request as it was sent, by source, and what the step could not see."""
+"""The view *Saw* of a step: the stored request by source, and what the step could not see."""
 
 from __future__ import annotations
 
