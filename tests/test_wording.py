@@ -225,6 +225,13 @@ def test_a_participle_as_a_noun_is_found_at_the_end(name: str):
     assert ends_in_participle(name)
 
 
+@pytest.mark.parametrize(
+    "line", ["const asked = 1;", "this.asked = 1;", "asked => 1", "(a, asked) => {", "function asked(a) {"]
+)
+def test_a_name_is_found_wherever_a_script_gives_it(line: str):
+    assert "asked" in map("".join, SCRIPT_BINDING.findall(line))
+
+
 @pytest.mark.parametrize("name", ["is_known", "was_drawn", "known_outputs", "asked_at", "unknown"])
 def test_a_participle_of_a_sentence_or_before_a_noun_is_none(name: str):
     assert not ends_in_participle(name)
