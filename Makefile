@@ -39,7 +39,7 @@ SITE_PINS := tests/integration/docs/requirements.txt
 
 WHEEL := .venv-installed
 WHEEL_INSTALLED := $(WHEEL)/.installed
-PACKED := pyproject.toml app.py .streamlit/config.toml conductor storage studio pages
+PACKED := pyproject.toml app.py .streamlit/config.toml conductor storage studio pages docs
 
 # A caller's variables by which Python would start another program, or another environment be meant.
 unexport PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONOPTIMIZE PYTHONUSERBASE PYTHONSAFEPATH PYTHONINSPECT PYTHONEXECUTABLE \

@@ -53,7 +53,7 @@ class Effort:
 @dataclass(frozen=True)
 class Memory:
     """Of the API's processes together, in MiB: at rest before the load, and the most they ever held; None
-    where the system does not tell.
+    where the system does not report it.
     """
 
     before: float | None

@@ -34,7 +34,7 @@ from conductor.workflow.model import Step, Workflow
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
 from studio.cluster.ray_crew import RayCrew
-from studio.cluster.rollouts import RayJudge, settings_of
+from studio.cluster.rollouts import RayJudge, judge_settings
 from studio.cluster.shift import places
 from studio.composition import open_workbench
 from studio.evaluation.evaluations import Evaluations
@@ -130,7 +130,7 @@ def _evaluation(bench: Workbench, crew: Crew | None, questions: int) -> float:
 def _rollouts(file: Path, effort: Effort) -> Costs:
     pool = configured_pool(file)
     here, there, start = [], [], []
-    settings = settings_of(pool, fresh=False, max_steps=MAX_PLANNED_STEPS, allow_code=False)
+    settings = judge_settings(pool, fresh=False, max_steps=MAX_PLANNED_STEPS, allow_code=False)
     for _ in range(effort.rounds):
         judge = RayJudge(Brief.of(pool, file), settings, most=effort.step)
         try:

@@ -82,7 +82,7 @@ def starting(load: Load, store: SessionStore, *, rounds: int) -> Spread:
 def crowds(names: Sequence[str], *, size: int, latency: float, rounds: int) -> dict[str, Crowd]:
     """For each contender the median of `rounds` crowds, each in a process of its own.
 
-    A process's peak memory never falls, so two crowds in one process could not be told apart.
+    A process's peak memory never falls, so two crowds in one process could not be distinguished.
     """
     samples: dict[str, list[Crowd]] = {name: [] for name in names}
     for _ in range(rounds):

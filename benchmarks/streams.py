@@ -88,7 +88,7 @@ async def _send(base_url: str, model: str, token: str) -> tuple[asyncio.StreamRe
         "stream_options": {"include_usage": True},
     }
     body = json.dumps(request).encode()
-    # The last piece of an answer tells of its whole run in one line.
+    # The last piece of an answer reports its whole run in one line.
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port, limit=2**20)
     authorization = f"Authorization: Bearer {token}\r\n" if token else ""
     writer.write(

@@ -1,4 +1,4 @@
-"""What an extra of this program brings, as a command that installs it.
+"""Names the command that installs an extra of this program.
 
 The command names the packages themselves: this program's own name may be another one's on the package index.
 """

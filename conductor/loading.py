@@ -1,4 +1,4 @@
-"""How a program of ours begins: without what takes time and serves nothing, and hidden from other users.
+"""Begins a program of ours without what takes time and serves nothing, and hidden from other users.
 
 Knows no module of ours.
 """

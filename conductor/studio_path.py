@@ -1,4 +1,4 @@
-"""Where the app's packages `storage`, `studio` and `pages` are, and how this process finds them.
+"""Puts the app's packages `storage`, `studio` and `pages` onto the path of this process.
 
 In a checkout they stand beside this package. The wheel has them in the folder `conductor_studio`, so that it
 takes no common name in a user's environment: only the processes of the command see them by their names.

@@ -64,7 +64,7 @@ def step_tokens(step: Step) -> tuple[int, int, int]:
 
 
 def read_plan(tokens: Sequence[int]) -> Workflow | None:
-    """The plan that tokens say, None for no valid plan: the form has to be learnt like all else."""
+    """The plan that tokens stand for, None for no valid plan: the form has to be learnt like all else."""
     if END not in tokens:
         return None
     body = tokens[: tokens.index(END)]

@@ -18,7 +18,7 @@ from pages.components.evaluation.beside import beside_another
 from pages.components.evaluation.listing import evaluation_list, open_evaluation
 from pages.components.evaluation.progress import PLACE, progress_line
 from pages.components.evaluation.questions import questions
-from pages.components.evaluation.record_actions import deletion_dialog, evaluation_actions, given_out
+from pages.components.evaluation.record_actions import deletion_dialog, download_export, evaluation_actions
 from pages.components.evaluation.results import categories, planners_table
 from pages.components.evaluation.setup import DEMO, new_evaluation, run_demo
 from pages.components.evaluation.trials import trials_region
@@ -135,7 +135,7 @@ def _one(shared: Services, tab: TabState, record: EvaluationRecord) -> None:
 
     @st.fragment(key="evaluation-watch", run_every=seconds)
     def watched() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         now = store.evaluations.find(record.id)
         if shared.evaluations.state(now) != state:
             st.rerun()
@@ -149,7 +149,7 @@ def _one(shared: Services, tab: TabState, record: EvaluationRecord) -> None:
     categories(table, spec)
     questions(store, record, cells)
     beside_another(store, record)
-    given_out()
+    download_export()
 
 
 def _trial(shared: Services, record: EvaluationRecord, *, done: bool) -> None:

@@ -88,7 +88,7 @@ def _all(shared: Services, tab: TabState) -> None:
 
 
 def _read(shared: Services, path: Path) -> TrainingRun:
-    return read_run(path, is_starting=shared.trainings.begun_here(path))
+    return read_run(path, is_starting=shared.trainings.runs_here(path))
 
 
 def _one(shared: Services, tab: TabState, run: TrainingRun) -> None:
@@ -103,7 +103,7 @@ def _one(shared: Services, tab: TabState, run: TrainingRun) -> None:
 
     @st.fragment(key="training-watch", run_every=_LIVE_SECONDS if state == "running" else _IDLE_SECONDS)
     def watched() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         try:
             now = _read(shared, run.path)
         except DataError:

@@ -139,14 +139,14 @@ def _members(
     """The buttons and the table, drawn again and again while a worker is tested."""
     probe = shared.probe
     if not _may_edit():
-        if rows_shown := _visible(rows):
-            pool_table(rows_shown, probe, None)
+        if visible_rows := _visible(rows):
+            pool_table(visible_rows, probe, None)
         return
     polled = probe.busy
 
     @st.fragment(key="pool-members", run_every=POLL_SECONDS if polled else None)
     def members() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         with st.container(horizontal=True, key="pool-actions"):
             tip = "Enter a URL and a key once, then tick models"
             connect = partial(action, "Connect an endpoint", "cable", open_connection, document, help=tip)
@@ -162,9 +162,9 @@ def _members(
                 help = "Asks each worker for a short answer"
                 entries = [row.target for row in rows]
                 action("Test all", "network_check", probe.begin, entries, key="pool-test-all", help=help)
-        rows_shown = _visible(rows)
-        if rows_shown:
-            pool_table(rows_shown, probe, document)
+        visible_rows = _visible(rows)
+        if visible_rows:
+            pool_table(visible_rows, probe, document)
         if polled and not probe.busy:
             st.rerun()
 

@@ -64,11 +64,11 @@ def _sessions(bench: Workbench, tab: TabState, listed: SessionList, actions: Ses
         return
     session_filters(bench, tab, listed)
     if is_empty:
-        _nothing_found(listed)
+        _no_matches(listed)
         return
     head, rows = st.container(), st.container(key="session-rows", gap="small")
     pages = math.ceil(len(window.ids) / _PER_PAGE)
-    at = _page_shown(listed, pages)
+    at = _page_number(listed, pages)
     page = window.ids[(at - 1) * _PER_PAGE : at * _PER_PAGE]
     sessions = bench.store.sessions.summaries(page)
     snippets = bench.store.sessions.snippets(page, filter.search)
@@ -92,7 +92,7 @@ def _nothing_yet(bench: Workbench, listed: SessionList) -> None:
         st.button(label, key="find-gone", on_click=listed.ask_for, kwargs={"deleted": True})
 
 
-def _nothing_found(listed: SessionList) -> None:
+def _no_matches(listed: SessionList) -> None:
     what = "deleted session" if listed.filter.deleted else "session"
     if listed.filter.search:
         st.caption(f"No {what} has all of: {plain(listed.filter.search, limit=80)}")
@@ -112,7 +112,7 @@ def _other_windows(listed: SessionList, further: str | None) -> None:
             go_on("Older sessions", "chevron_right", listed.go_on, further, key="windows-older")
 
 
-def _page_shown(listed: SessionList, pages: int) -> int:
+def _page_number(listed: SessionList, pages: int) -> int:
     """The page of the list: the one shown last, also by an earlier visit, as far as there still is one."""
     number = st.session_state.get(PAGE_KEY)
     at: int = max(1, min(number or listed.page, pages))

@@ -1,4 +1,4 @@
-"""What is kept: sessions, plans, revisions, runs with their events, and outputs by fingerprint."""
+"""Stores sessions, plans, revisions, runs with their events, and outputs by fingerprint."""
 
 from storage.database.unreadable_rows import leave_out, left_out_rows
 from storage.records import (

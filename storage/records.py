@@ -1,4 +1,4 @@
-"""What the store returns: frozen records of sessions, plans, revisions and runs.
+"""The records that the store returns: sessions, plans, revisions and runs, frozen.
 
 Times are Unix seconds, ids opaque texts, numbers count from 1. Knows conductor's values, not how they are
 stored.
@@ -33,9 +33,13 @@ class Session(Value):
     """A question and its results."""
 
     id: str
+    """Its id, by which the store and addresses name it."""
     title: str
+    """Its name in lists, which people may change."""
     query: str
+    """The question."""
     created_at: float
+    """Unix seconds."""
     updated_at: float
     """Changes with plans, edits and the start and end of runs; not with names, tags or deletion."""
     pool_label: str | None
@@ -43,6 +47,7 @@ class Session(Value):
     head: str | None
     """The current revision's id, None before the first."""
     deleted_at: float | None
+    """When it was deleted, in Unix seconds; None if it is not. It can be restored until it is removed."""
     settings: Settings | None = None
     """Those for its Conductor, None if nothing was chosen."""
     origin: SessionOrigin | None = None
@@ -66,6 +71,7 @@ class RequestSession(Value):
     token: str | None = None
     """The id of the request's token: only requests with it read the session. None: all do."""
     tags: tuple[str, ...] = ()
+    """Those that the session gets."""
     lifetime: float | None = None
     """How many seconds a session that is not to be stored stays for results of the tools that it calls; it is
     deleted from the start, and is removed in time even where its process dies. None: it is stored."""
@@ -85,20 +91,29 @@ class SessionSummary(Value):
     """A session as a list shows it."""
 
     id: str
+    """Its id, by which the store and addresses name it."""
     title: str
+    """Its name, which people may change."""
     query: str
+    """The question."""
     created_at: float
+    """Unix seconds."""
     updated_at: float
+    """As in `Session`."""
     state: SessionState
     """Of its newest run or plan."""
     topology: Topology | None
     """The current workflow's shape, None without a workflow."""
     steps: int | None
+    """How many the current workflow has, None without a workflow."""
     pool_label: str | None
+    """That its pool calls no served model, or None."""
     origin: SessionOrigin | None = None
     """None if it was not recorded."""
     forked_from: str | None = None
+    """The revision from which a fork was made, or None."""
     deleted_at: float | None = None
+    """When it was deleted, in Unix seconds, or None."""
     workers: tuple[str, ...] = ()
     """The current workflow's, in alphabetical order."""
     tags: tuple[str, ...] = ()
@@ -127,6 +142,7 @@ class Plan(PlanEntry):
     """
 
     session: str
+    """The id of its session."""
 
 
 class Revision(RevisionEntry):
@@ -137,14 +153,18 @@ class Revision(RevisionEntry):
     """
 
     session: str
+    """The id of its session."""
     number: int
+    """From 1."""
 
 
 class RevisionSummary(Value):
     """A revision as a history shows it, without its workflow."""
 
     id: str
+    """Its id."""
     number: int
+    """From 1."""
     parent: str | None
     """The revision that was edited, None for a first one."""
     origin: Origin
@@ -152,9 +172,11 @@ class RevisionSummary(Value):
     note: str
     """What was changed, in words."""
     created_at: float
+    """Unix seconds."""
     topology: Topology
     """The workflow's shape."""
     steps: int
+    """How many the workflow has."""
     looks_back: str | None
     """The run whose next round this is, None for a first round."""
     author: str | None
@@ -168,6 +190,7 @@ class RunRecord(RunEntry):
     """
 
     session: str
+    """The id of its session."""
     owner: str
     """The open store that runs it."""
     token: str | None = None
@@ -180,26 +203,32 @@ class ExperimentRecord(ExperimentEntry):
     """An experiment on the run `base`; its trials are separate runs, numbered from 0."""
 
     session: str
+    """The id of its session."""
 
 
 class NoteRecord(NoteEntry):
     """A person's note in a session."""
 
     session: str
+    """The id of its session."""
     deleted_at: float | None = None
+    """When it was deleted, in Unix seconds, or None."""
 
 
 class ChangeRecord(ChangeEntry):
     """What a person asked the Conductor to change in a session's workflow."""
 
     session: str
+    """The id of its session."""
 
 
 class EvaluationRecord(Value):
     """Planners compared on questions."""
 
     id: str
+    """Its id."""
     created_at: float
+    """Unix seconds."""
     spec: EvaluationSpec
     """What is compared, and how."""
     ended_at: float | None
@@ -223,6 +252,7 @@ class CellRecord(Value):
     """One item, answered by a planner."""
 
     evaluation: str
+    """The id of its evaluation."""
     item: int
     """Its position, from 0."""
     planner: str

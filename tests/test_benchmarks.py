@@ -111,7 +111,7 @@ def test_every_contender_runs_a_crowd_of_all_shapes(contender: str) -> None:
 
 
 @pytest.mark.parametrize(("shape", "steps"), [("chain-5", 5), ("fan-out-4 + aggregator", 2), ("diamond", 3)])
-def test_nobody_is_faster_than_the_critical_path(shape: str, steps: int) -> None:
+def test_no_one_is_faster_than_the_critical_path(shape: str, steps: int) -> None:
     latency = 0.005
     workflow = SHAPES[shape]
 

@@ -26,7 +26,7 @@ from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.values.message_parts.tools import Tool
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.reply.error_forms import error_message
-from conductor.workers.endpoint.schema_check import check_schema, fault_of
+from conductor.workers.endpoint.schema_check import check_schema, schema_fault
 from conductor.workers.endpoint.wire import read_chunk
 from conductor.workers.keys.secret import secrets_in
 from conductor.workers.pool.pool import parse_pool
@@ -69,7 +69,7 @@ def schema(text: str) -> str:
 
 
 def _answered(answer: str) -> None:
-    if fault := fault_of(answer, ResponseFormat.of_schema({}, name="a")):
+    if fault := schema_fault(answer, ResponseFormat.of_schema({}, name="a")):
         raise ValueError(fault)
 
 
@@ -184,7 +184,7 @@ def test_what_is_within_the_bounds_is_read_and_checked() -> None:
         items = {"items": items}
     form = ResponseFormat.of_schema(items, name="a")
     check_schema(form)
-    assert fault_of(json.dumps(deep), form) is None
+    assert schema_fault(json.dumps(deep), form) is None
 
 
 def test_a_number_that_is_larger_than_all_others_is_none() -> None:
@@ -204,7 +204,7 @@ CAUGHT = {
     "conductor/text/bounded_value.py",
     "conductor/files/pdf_text.py",  # what pypdf raises
     "conductor/workers/endpoint/reply/call_texts.py",  # what is too deep for a call is text
-    "studio/mcp/arguments.py",  # Python's own text of a value, of which a limited part is read
+    "studio/mcp/arguments.py",  # Python's own text of a value, whose part of limited length is read
     "conductor/workers/endpoint/schema_check.py",  # references that go in a circle
 }
 

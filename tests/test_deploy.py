@@ -48,8 +48,8 @@ def samples() -> tuple[tuple[str, dict[str, str]], ...]:
         for event in events:
             watches.see(event)
         watches.end()
-    metrics.request_begun()
-    metrics.request_ended(route="/v1/models", method="GET", status=500, seconds=0.1)
+    metrics.request_begins()
+    metrics.request_ends(route="/v1/models", method="GET", status=500, seconds=0.1)
     metrics.count_webhook("given up")
     return tuple(
         (one.name, {**one.labels, **OF_THE_SCRAPE})

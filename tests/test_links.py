@@ -15,7 +15,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT
 
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
-CODE = re.compile(r"^```.*?^```|^(?: {4}.*\n?)+|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```|^(?: {4}[^\n]*\n?)+|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 
 def anchors(page: Path) -> set[str]:
@@ -53,6 +53,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         ("[a](other.md#one-heading)", []),
         ("[a](https://a.example/none#b)", []),
         ("`[a](none.md)`", []),
+        ("    code\n\n[a](none.md)", ["none.md"]),
         ("[a](none.md)", ["none.md"]),
         ("[a](other.md#none)", ["other.md#none"]),
         ("[a](#none)", ["#none"]),

@@ -189,7 +189,7 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture(scope="module")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def built_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """All environments, whole."""
     project = new_project(tmp_path_factory.mktemp("made"))
     project.make(*TARGETS)
@@ -197,11 +197,11 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture
-def whole(made_once: Project, tmp_path: Path) -> Project:
-    """A copy of `made_once`, in another folder."""
-    shutil.copytree(made_once.folder, tmp_path / "copy ü", symlinks=True)
+def whole(built_project: Project, tmp_path: Path) -> Project:
+    """A copy of `built_project`, in another folder."""
+    shutil.copytree(built_project.folder, tmp_path / "copy ü", symlinks=True)
     (tmp_path / "copy ü" / "journal").unlink()
-    return Project(tmp_path / "copy ü", made_once.tools)
+    return Project(tmp_path / "copy ü", built_project.tools)
 
 
 # -- what an earlier call left -----------------------------------------------------------------------
@@ -538,7 +538,7 @@ def test_uv_installs_where_it_can_be_had_and_else_pip(project: Project, source: 
     assert ("uv could not install this: error: no such index - pip does it" in printed) is not works
 
 
-def test_without_uv_pip_installs_and_says_so(project: Project) -> None:
+def test_without_uv_pip_installs_and_states_it(project: Project) -> None:
     assert "uv could not be installed: pip installs all" in project.make("app")
     assert project.has(".venv", "streamlit")
 

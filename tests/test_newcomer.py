@@ -1,6 +1,6 @@
 """Where `make test-trees` cannot make a Debian tree, it prints the reason, leaves nothing and does not fail.
 
-The programs that make one are stubs here; CONTRIBUTING.md says when the real ones are run.
+The programs that make one are stubs here; CONTRIBUTING.md states when the real ones are run.
 """
 
 from __future__ import annotations

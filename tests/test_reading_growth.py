@@ -110,7 +110,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "half_written": half_written,
     "is_calculation": is_calculation,
     "last_line": last_line,
-    "latex_formula": lambda text: latex_formula.asked_of(text, ITEM),
+    "latex_formula": lambda text: latex_formula.process_line(text, ITEM),
     "letters_in": lambda text: letters_in(text, ()),
     "located": lambda text: located(text, text[:2_000]),
     "number": lambda text: number(text, ITEM),

@@ -112,7 +112,7 @@ def test_every_other_wait_has_a_limit():
 def endless_waits(source: str) -> list[int]:
     """The lines on which a thread, process or flag is waited for without a limit.
 
-    What is awaited ends with its task, and a new event, which nobody can set, is there to hang.
+    What is awaited ends with its task, and a new event, which no one can set, is there to hang.
     """
     nodes = list(ast.walk(ast.parse(source)))
     within = {id(node.value) for node in nodes if isinstance(node, ast.Await)}

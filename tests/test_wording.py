@@ -18,6 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PLACES = ("app.py", "conductor", "storage", "studio", "pages")
+OTHERS = ("benchmarks", "examples", "tests")
 
 INSTEAD = {
     r"whoever|whomever": "a person, a caller, the reader",
@@ -38,10 +39,22 @@ PARTICIPLES = {
     "asked", "begun", "counted", "drawn", "found", "given", "kept", "known", "made", "meant", "said", "shown",
     "taken", "told", "wanted",
 }  # fmt: skip
-"""What a name must not be alone: it leaves open what was asked or found."""
+"""What a name must not end in: it leaves open what was asked or found."""
 
-STORED = {"conductor/evaluation/spec.py given"}
-"""Names that stored or published formats have."""
+VERBS = {"are", "be", "has", "is", "was", "were"}
+
+SMALL_WORDS = {
+    "about", "after", "again", "also", "at", "before", "by", "for", "from", "here", "in", "into", "now", "of",
+    "off", "on", "once", "out", "over", "then", "there", "through", "to", "under", "up", "while", "with",
+}  # fmt: skip
+
+STORED = {
+    "conductor/evaluation/evaluation_table.py questions_asked", "conductor/evaluation/spec.py given",
+    "conductor/runs/events.py AnswerKept", "conductor/runs/events.py StepKept",
+    "storage/tables/plans.py stop_asked", "studio/api/serving/server.py connection_made",
+    "studio/mcp/evaluating.py questions_asked",
+}  # fmt: skip
+"""Names that stored or published formats have, and one of asyncio."""
 
 FIXED = "This was said before the overall task, oldest first:\n"
 """A prompt's line: the fingerprints of stored outputs cover it, so it is as it was."""
@@ -55,6 +68,12 @@ SCRIPT_TEXT = re.compile(
     r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`", re.DOTALL
 )
 """A comment or a string of JavaScript; of CSS, a comment."""
+
+SCRIPT_BINDING = re.compile(
+    r"\b(?:const|let|var|function|class) (\w+)|\bthis\.(\w+) = |(\w+) =>"
+    r"|[(,] ?(\w+)(?=[,)][^;\n]*(?:=>|\{\n))"
+)
+"""A constant, a variable, a function, a class, a field or a parameter of JavaScript."""
 
 
 def texts_of_python(source: str) -> Iterator[tuple[int, str]]:
@@ -74,21 +93,38 @@ def texts_of_script(source: str) -> Iterator[tuple[int, str]]:
             yield source.count("\n", 0, match.start()) + 1, match[0]
 
 
+def prose_of_tests(source: str) -> Iterator[tuple[int, str]]:
+    """Each docstring, comment and name of a test, with its line. Other strings are data."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield node.lineno, text
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test_"):
+                yield node.lineno, name.replace("_", " ")
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
 def listed(text: str) -> list[str]:
     return LISTED.findall(text)
 
 
-def product_files() -> Iterator[Path]:
-    for place in PLACES:
+def files_of(*places: str) -> Iterator[Path]:
+    for place in places:
         path = ROOT / place
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        yield from (file for file in files if file.suffix in {".py", ".js", ".css"})
+        yield from (
+            file
+            for file in files
+            if file.suffix in {".py", ".js", ".mjs", ".css"} and "node_modules" not in file.parts
+        )
 
 
 @pytest.mark.slow
 def test_no_text_of_the_program_has_a_word_of_the_list():
     lines = []
-    for file in product_files():
+    for file in files_of(*PLACES):
         source = file.read_text(encoding="utf-8")
         if not listed(source):
             continue
@@ -98,7 +134,20 @@ def test_no_text_of_the_program_has_a_word_of_the_list():
     assert lines == []
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs", "benchmarks/README.md"])
+@pytest.mark.thorough
+def test_no_prose_of_the_tests_has_a_word_of_the_list():
+    assert [
+        f"{file.relative_to(ROOT)}:{line}: {word}"
+        for file in files_of(*OTHERS)
+        if file.suffix == ".py" and listed((source := file.read_text(encoding="utf-8")).replace("_", " "))
+        for line, text in prose_of_tests(source)
+        for word in listed(text)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs", "benchmarks/README.md"]
+)
 def test_no_page_of_the_documentation_has_a_word_of_the_list(name: str):
     path = ROOT / name
     pages = sorted(path.glob("*.md")) if path.is_dir() else [path]
@@ -147,14 +196,52 @@ def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
+def ends_in_participle(name: str) -> bool:
+    """Whether a name lacks what its participle describes, which those of `is_known` and `asked_at` do not."""
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
+    while words and words[-1] in SMALL_WORDS - {"at"}:
+        words.pop()
+    return bool(words) and words[-1] in PARTICIPLES and VERBS.isdisjoint(words)
+
+
 @pytest.mark.thorough
-def test_no_name_is_a_participle_alone():
-    assert [
-        f"{file}:{line} {name}"
-        for file, tree in sources(*PLACES, "benchmarks", "examples", "tests")
-        for line, name in bindings(tree)
-        if name.strip("_").lower() in PARTICIPLES and f"{file} {name}" not in STORED
-    ] == []
+def test_no_name_ends_in_a_participle_as_a_noun():
+    named = [
+        f"{file} {name}"
+        for file, tree in sources(*PLACES, *OTHERS)
+        for _, name in bindings(tree)
+        if not name.startswith("test_")
+    ]
+    for file in files_of(*PLACES, *OTHERS):
+        named += [f"{file} {part}" for part in file.relative_to(ROOT).with_suffix("").parts]
+        if file.suffix in {".js", ".mjs"}:
+            bound = SCRIPT_BINDING.findall(file.read_text(encoding="utf-8"))
+            named += [f"{file} {''.join(groups)}" for groups in bound]
+    assert [name for name in named if ends_in_participle(name.split()[-1]) and name not in STORED] == []
+
+
+@pytest.mark.parametrize("name", ["found", "StepShown", "_GIVEN_UP", "given_out"])
+def test_a_participle_as_a_noun_is_found_at_the_end(name: str):
+    assert ends_in_participle(name)
+
+
+@pytest.mark.parametrize(
+    "line", ["const asked = 1;", "this.asked = 1;", "asked => 1", "(a, asked) => {", "function asked(a) {"]
+)
+def test_a_name_is_found_wherever_a_script_gives_it(line: str):
+    assert "asked" in map("".join, SCRIPT_BINDING.findall(line))
+
+
+@pytest.mark.parametrize("name", ["is_known", "was_drawn", "known_outputs", "asked_at", "unknown"])
+def test_a_participle_of_a_sentence_or_before_a_noun_is_none(name: str):
+    assert not ends_in_participle(name)
+
+
+@pytest.mark.thorough
+def test_a_header_begins_with_its_subject_or_verb():
+    question = re.compile(r"(?:As|From|How|To|What|When|Where|Whether|Which|Who|Whose|Why)\b")
+    headers = [(file, ast.get_docstring(tree) or "") for file, tree in sources(*PLACES)]
+    assert [str(file) for file, header in headers if question.match(header)] == []
 
 
 @pytest.mark.thorough
@@ -166,12 +253,6 @@ def test_no_two_classes_and_no_two_modules_of_a_stratum_have_one_name(stratum: s
             names[f"module {file.stem}"] += 1
         names.update(f"class {node.name}" for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     assert [name for name, count in names.items() if count > 1] == []
-
-
-SMALL_WORDS = {
-    "about", "after", "again", "also", "at", "before", "by", "from", "here", "in", "into", "now", "of", "off",
-    "on", "once", "out", "over", "then", "there", "through", "to", "under", "up", "while", "with",
-}  # fmt: skip
 
 
 @pytest.mark.thorough

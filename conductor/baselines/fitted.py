@@ -1,4 +1,4 @@
-"""What a baseline learnt: from which results it is fitted, and the file that keeps it.
+"""A fitted baseline learns from an evaluation's results and writes a file, from which it plans.
 
 Knows files and workers' cards; the methods that are fitted know what their parameters mean.
 """

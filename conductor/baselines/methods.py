@@ -19,7 +19,7 @@ from conductor.baselines.ensembles import (
     smoothie,
     vote,
 )
-from conductor.baselines.options import Options, offered, offered_name
+from conductor.baselines.options import Options, chosen_proposers, offered_name
 from conductor.baselines.trinity import first_round, next_round
 from conductor.errors import PlanError
 from conductor.planner.conductor import PlanRequest
@@ -77,7 +77,7 @@ def _reflect(request: PlanRequest, options: Options) -> Workflow:
 
 
 def _vote(request: PlanRequest, options: Options) -> Workflow:
-    return vote(offered(request, options), options.sampling)
+    return vote(chosen_proposers(request, options), options.sampling)
 
 
 def _self_consistency(request: PlanRequest, options: Options) -> Workflow:
@@ -85,11 +85,11 @@ def _self_consistency(request: PlanRequest, options: Options) -> Workflow:
 
 
 def _smoothie(request: PlanRequest, options: Options) -> Workflow:
-    return smoothie(offered(request, options), options.sampling, embeddings=options.embeddings)
+    return smoothie(chosen_proposers(request, options), options.sampling, embeddings=options.embeddings)
 
 
 def _mixture(request: PlanRequest, options: Options) -> Workflow:
-    proposers = offered(request, options)
+    proposers = chosen_proposers(request, options)
     aggregator = offered_name(request, options.aggregator or proposers[0])
     aggregate = options.texts("moa")["aggregate"]
     return mixture_of_agents(
@@ -98,21 +98,21 @@ def _mixture(request: PlanRequest, options: Options) -> Workflow:
 
 
 def _masrouter(request: PlanRequest, options: Options) -> Workflow:
-    names = offered(request, options)
+    names = chosen_proposers(request, options)
     return planned(request.query, names, Chances.alike(len(names)), options)[0]
 
 
 def _trinity(request: PlanRequest, options: Options) -> Workflow:
-    return first_round(offered(request, options), options.sampling, options.texts("trinity"))
+    return first_round(chosen_proposers(request, options), options.sampling, options.texts("trinity"))
 
 
 def _trinity_again(request: PlanRequest, options: Options) -> Workflow | None:
-    return next_round(request, offered(request, options), options.sampling, options.texts("trinity"))
+    return next_round(request, chosen_proposers(request, options), options.sampling, options.texts("trinity"))
 
 
 def _random(request: PlanRequest, options: Options) -> Workflow:
     """A plan drawn by the query and the seed: the same one each time."""
-    names = offered(request, options)
+    names = chosen_proposers(request, options)
     seed = sha256(f"{options.seed}\x1f{request.query}".encode()).digest()
     draw = random.Random(seed)  # noqa: S311 - a floor to compare with, not a secret
     return Workflow.of(

@@ -169,9 +169,9 @@ class Baseline:
         if self.options.fitted is None:
             self.check()
             return self._unfitted(request, self.options), ""
-        from conductor.baselines.learning.learners import plan  # noqa: PLC0415 - it brings numpy
+        from conductor.baselines.learning.learners import learnt_plan  # noqa: PLC0415 - it brings numpy
 
-        return await plan(request, self.options, self.fitted, client)
+        return await learnt_plan(request, self.options, self.fitted, client)
 
     def _client(self, is_necessary: bool) -> CountedEmbeddings | None:
         """The pool's client for embeddings, if it is necessary. Raises `PlanError` if the pool has none."""

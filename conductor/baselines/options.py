@@ -1,4 +1,4 @@
-"""What stands behind a baseline's name, as in `baseline:moa:layers=2,aggregator=gpt`. Knows no method."""
+"""Reads the options in a baseline's name, as in `baseline:moa:layers=2,aggregator=gpt`. Knows no method."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def options_of(name: str, rest: str, *, takes: Sequence[str], temperature: float
         raise PlanError(f"The planner {name[:200]!r}: {first['loc'][0]} is wrong: {first['msg']}.") from error
 
 
-def offered(request: PlanRequest, options: Options) -> Sequence[str]:
+def chosen_proposers(request: PlanRequest, options: Options) -> Sequence[str]:
     """The chosen proposers, else all that are offered; a Conductor that is a worker proposes nothing."""
     if options.workers is not None:
         return [offered_name(request, name) for name in options.workers]

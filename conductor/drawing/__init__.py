@@ -1,1 +1,1 @@
-"""Where a workflow's cards lie, and the pyvis network that shows them."""
+"""Pictures of workflows: the places of cards and edges, and the pyvis network that shows them."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from conductor.drawing.columns import Point
-from conductor.drawing.layered_layout import rows_of
+from conductor.drawing.layered_layout import split_rows
 
 _BESIDE, _BETWEEN_LANES, _MOST_LANES = 14, 7, 8
 """From a card to the first lane of a channel, between lanes, and how many each side of a channel has at most;
@@ -84,7 +84,7 @@ class Blocks:
         """The fewest columns with which the cards are not higher than broad, and their rows."""
         broadest = max(map(len, generations))
         for count in range(1, broadest + 1):
-            rows = rows_of(generations, count)
+            rows = split_rows(generations, count)
             length = len(rows) * (self._height + _ROW_GAP) + len(generations) * _USUAL_BAND
             if count * (self._width + 2 * _BESIDE) >= _BROAD * length:
                 break

@@ -113,7 +113,7 @@ def generations_of(access: Sequence[Sequence[int]]) -> list[list[int]]:
     return generations
 
 
-def rows_of(generations: Sequence[Sequence[int]], widest: int) -> list[Sequence[int]]:
+def split_rows(generations: Sequence[Sequence[int]], widest: int) -> list[Sequence[int]]:
     """Each generation in as few rows of at most `widest` steps as needed, evenly filled.
 
     Later rows of a generation, which more lanes pass, are the shorter ones.

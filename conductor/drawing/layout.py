@@ -1,4 +1,4 @@
-"""Where the cards and edges of a workflow's pictures lie: pure geometry, the same for the same access.
+"""Lays out the cards and edges of a workflow's pictures: pure geometry, the same for the same access.
 
 Knows a workflow's shape and the sizes of cards; knows nothing of texts, states, colours or canvases. How
 wide the window is only the browser knows, so there are several pictures of one workflow, each with the
@@ -28,8 +28,8 @@ from conductor.drawing.layered_layout import (
     Strands,
     generations_of,
     ordered,
-    rows_of,
     settled,
+    split_rows,
     straightened,
 )
 from conductor.drawing.tracks import Run, tracks
@@ -281,7 +281,7 @@ def _pane_layouts(
     chosen: list[Layout] = []
     for scale in (*(_RIGHT if direction == "right" else ()), *_DOWN[:-1]):
         for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
-            rows, roomy_scale = rows_of(generations, widest), _roomy(scale, widest)
+            rows, roomy_scale = split_rows(generations, widest), _roomy(scale, widest)
             if len(rows) > roomy_scale.most_rows(width=_WIDEST_PANE, height=_HIGHEST_PANE):
                 continue
             picture = _Picture(rows, access, roomy_scale, earlier, most_lines=_MOST_IN_PANE).layout()
@@ -309,7 +309,7 @@ def access_layouts(
         if scale.kind not in kinds:
             continue
         for widest in range(min(scale.widest_row, max(map(len, generations))), 0, -1):
-            rows = rows_of(generations, widest)
+            rows = split_rows(generations, widest)
             roomy_scale = _roomy(scale, widest)
             most = roomy_scale.most_rows(width=_WIDEST, height=roomy_scale.high)
             if least <= _NARROWEST or len(rows) > most:
@@ -320,7 +320,7 @@ def access_layouts(
                 least = picture.least_width
     if all(picture.direction == "right" for picture in chosen):
         # Such a picture has to be zoomed into to be read.
-        rows = rows_of(generations, _DOWN[-1].widest_row)
+        rows = split_rows(generations, _DOWN[-1].widest_row)
         longest = _Picture(rows, access, _roomy(_DOWN[-1], max(map(len, rows)))).layout()
         if longest.least_width < least or not chosen:
             chosen.append(longest)

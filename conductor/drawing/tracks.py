@@ -1,4 +1,4 @@
-"""Which of the edges between two rows runs across before which, so that none lies on another.
+"""Puts the edges between two rows onto tracks, so that none lies on another.
 
 Knows intervals only.
 """

@@ -1,5 +1,4 @@
-"""How a run goes on that waited at a gate or broke off: what is run then, of the same workflow or an edited
-one. Pure.
+"""Continues a run that waited at a gate or broke off, with the same workflow or an edited one. Pure.
 
 Knows the state of the run before; what it finished is found by fingerprint, as in any run.
 """

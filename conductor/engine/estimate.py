@@ -1,4 +1,4 @@
-"""What a run will probably take, judged by what its session's workers took before, else by its texts. Pure.
+"""Estimates tokens, time and cost of a run from the runs of its session, else from its texts. Pure.
 
 Knows outputs, workers' cards and which steps will be called; an estimate is never more than that. What a
 worker without a price costs is unknown, and so is what a Conductor inside a step takes.

@@ -124,7 +124,7 @@ def _swaps(swap: Swap, workflow: Workflow) -> list[Trial]:
         raise WorkflowError(f"There is no step {swap.step + 1}; this workflow has {len(workflow)}.")
     scope = RunScope(kind="only", step=swap.step)
     workers = dict.fromkeys(swap.workers)
-    variants = [Trial(_given_to(workflow, swap.step, worker), scope, worker=worker) for worker in workers]
+    variants = [Trial(_variant_by(workflow, swap.step, worker), scope, worker=worker) for worker in workers]
     return _repeated(variants, swap.repeats)
 
 
@@ -190,7 +190,7 @@ def _variant(replacement: Replacement, workflow: Workflow, hand: HandEdit) -> Wo
     if worker is not None:
         if worker == own.worker and own.pin is None:
             raise WorkflowError(f"Step {step + 1} is {worker}'s already; choose another worker.", step=step)
-        return _given_to(workflow, step, worker)
+        return _variant_by(workflow, step, worker)
     if step == workflow.final:
         raise WorkflowError(
             f"Step {step + 1} gives the answer itself, so another text in its place shows nothing. "
@@ -212,7 +212,7 @@ def _variant(replacement: Replacement, workflow: Workflow, hand: HandEdit) -> Wo
     return workflow.with_pin(step, written)
 
 
-def _given_to(workflow: Workflow, step: int, worker: str) -> Workflow:
+def _variant_by(workflow: Workflow, step: int, worker: str) -> Workflow:
     """The workflow with `step` given to another worker: its own answer is tried, nothing stands in for it."""
     variant, rule = workflow.with_pin(step, None).with_worker(step, worker), workflow.steps[step].on_failure
     alone = None if rule is None else rule.model_copy(update={"fallback": None, "output": None})

@@ -17,7 +17,7 @@ from conductor.workers.protocol import StreamItem, Worker
 from conductor.workflow.on_failure import NO_RULE, OnFailure
 
 
-async def answered(
+async def answer_by_rule(
     rule: OnFailure | None,
     worker: Worker,
     fallback: Worker | None,

@@ -1,4 +1,4 @@
-"""Which outputs of earlier runs a run takes over: a step's own first, then one of an equal step. Pure.
+"""Chooses the outputs of earlier runs that a run reuses: a step's own first, then one of an equal step. Pure.
 
 Source: conductor-format, "How a workflow is run": equal requests are several samples, so an output goes to
 one step of a plan only. Knows runs that are over; knows neither a store nor how a run goes on.
@@ -154,7 +154,7 @@ class KnownOutputs:
         return None
 
 
-NOTHING_KNOWN = KnownOutputs()
+NO_OUTPUTS = KnownOutputs()
 
 
 class OwnOutput(NamedTuple):

@@ -1,4 +1,4 @@
-"""How a worker's message is laid out: pure, from what a step may see to the parts of one message.
+"""Lays a worker's message out: from what a step may see to the parts of one message. Pure.
 
 Source: conductor-format, "What a worker receives". Knows no workflow and no worker.
 """

@@ -14,8 +14,8 @@ from functools import partial
 from typing import TypeVar
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.failure_rule import answered
-from conductor.engine.known_outputs import NOTHING_KNOWN, KnownOutputs, Takeover
+from conductor.engine.failure_rule import answer_by_rule
+from conductor.engine.known_outputs import NO_OUTPUTS, KnownOutputs, Takeover
 from conductor.engine.meter import Meter, Reservation
 from conductor.engine.schedule import Schedule, answer_of, kept_outputs
 from conductor.errors import WorkerError, WorkflowError
@@ -174,7 +174,7 @@ class WorkflowRun:
         pool: Pool,
         *,
         run: str,
-        reusable: KnownOutputs = NOTHING_KNOWN,
+        reusable: KnownOutputs = NO_OUTPUTS,
         scope: RunScope = EDITED,
         preloaded: Mapping[int, Output] | None = None,
         parent: str | None = None,
@@ -466,7 +466,7 @@ class WorkflowRun:
         fallback = None
         if rule is not None and rule.fallback is not None:
             fallback = with_step_tools(self.pool[rule.fallback], own.tools, own=False)
-        return answered(rule, worker, fallback, request_for, stopped=self._makes_no_calls)
+        return answer_by_rule(rule, worker, fallback, request_for, stopped=self._makes_no_calls)
 
     def _request_for(self, step: int, worker: Worker) -> Request:
         """What a worker is sent that answers `step`."""

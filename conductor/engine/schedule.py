@@ -1,5 +1,5 @@
-"""Which steps are ready, what an edit makes run again, and which step gives the answer. Pure: no clock, no
-worker, no event.
+"""The schedule: steps that are ready, steps that an edit makes run again, the step with the answer. Pure: no
+clock, no worker, no event.
 
 Knows the one rule of order: a step is ready the moment the last step it reads is done.
 """

@@ -1,4 +1,4 @@
-"""What a search for the step that spoiled an answer found: the steps by whether the answer is right. Pure.
+"""Ranks the steps by whether their replacement turns the answer right: which step spoiled it. Pure.
 
 Knows trials and whether their answers are right; not how that is decided.
 """

@@ -1,4 +1,4 @@
-"""What a trial will take before it begins: the calls that are new and those that are reused.
+"""Forecasts a trial: the calls that it will make, and those that it reuses.
 
 Knows workflows bound to a question and outputs that are known; knows no store. Pure.
 """

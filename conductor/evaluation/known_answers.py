@@ -1,4 +1,4 @@
-"""Which answers are known to be right or not, and how planners differ on them; what is missing bounds that.
+"""Counts the answers with a verdict and compares planners on them; missing ones widen the bounds.
 
 Knows items and repeats by number; knows neither cells nor pools. Pure.
 """

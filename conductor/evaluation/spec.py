@@ -1,4 +1,4 @@
-"""What an evaluation is made of, and what one of its cells came to: values only.
+"""The specification of an evaluation, and the result of one of its cells: values only.
 
 A cell is one item, answered once by one planner. Knows no store and no pool.
 """
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from conductor.evaluation.given import GivenPlans
+from conductor.evaluation.plan_sources import GivenPlans
 from conductor.evaluation.score import Score
 from conductor.runs.state import RunState
 from conductor.values.messages import NOTHING_USED, Usage, Value

@@ -18,8 +18,8 @@ from statistics import fmean
 from typing import Literal
 
 from conductor.evaluation.evaluation_table import Cell, answered_cells, verdicts_of
-from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.known_answers import Differences, missing_of, shares_of
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.evaluation.statistics import (
     ALPHA,
@@ -104,7 +104,7 @@ class Trials:
         return {frozenset(row.edits): row for row in self.rows}
 
 
-def trials_of(spec: EvaluationSpec, cells: Iterable[Cell]) -> Trials:
+def evaluation_trials(spec: EvaluationSpec, cells: Iterable[Cell]) -> Trials:
     """The trials of an evaluation with a margin, as far as its cells are scored."""
     assert spec.margin is not None, "it is a trial"
     base = spec.planners[0]
@@ -223,7 +223,7 @@ class Cheapest:
     next: tuple[Edit, ...] | None
 
 
-def cheapest(trials: Trials, workflow: Workflow) -> Cheapest:
+def cheapest_variant(trials: Trials, workflow: Workflow) -> Cheapest:
     """The cheapest workflow that is not worse, as far as it is measured.
 
     Greedy: single edits that are not worse and take less, the one that spares most first, are put together
@@ -294,8 +294,8 @@ def next_part(spec: EvaluationSpec, cells: Iterable[Cell]) -> EvaluationSpec | N
     base = base_plan(spec)
     if spec.margin is None or base is None:
         return None
-    trials = trials_of(spec, cells)
-    search = cheapest(trials, base.workflow)
+    trials = evaluation_trials(spec, cells)
+    search = cheapest_variant(trials, base.workflow)
     if search.next is not None:
         plan = base.with_edits(*search.next)
         more = {"planners": (*spec.planners, plan.name), "given": (*spec.given, plan)}

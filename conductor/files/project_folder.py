@@ -1,5 +1,4 @@
-"""Where a project's files are: in the current folder or the nearest one above, as git finds them; else this
-user's own.
+"""Finds a project's files in the current folder or the nearest one above, as git does; else this user's own.
 
 Knows the names of a pool file and of a store, and reads neither.
 """

@@ -1,4 +1,4 @@
-"""What this environment lacks for training a Conductor, and what it is set to where it can."""
+"""Checks whether this environment can train a Conductor, and sets it up for that."""
 
 from __future__ import annotations
 

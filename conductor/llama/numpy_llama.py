@@ -218,7 +218,7 @@ def _chosen(logits: Floats, temperature: float, draw: np.random.Generator | None
 
 # -- from its folder -----------------------------------------------------------------------------------
 
-_FOLDERS_KEPT = 4
+_CACHED_FOLDERS = 4
 
 
 def read_llama(folder: Path) -> Llama:
@@ -237,7 +237,7 @@ def _state(file: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-@lru_cache(maxsize=_FOLDERS_KEPT)
+@lru_cache(maxsize=_CACHED_FOLDERS)
 def _read(folder: Path, *_states: tuple[int, int] | None) -> Llama:
     import tokenizers  # noqa: PLC0415 - what is wrong with the other files is found without it
 

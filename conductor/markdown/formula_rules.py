@@ -1,4 +1,4 @@
-r"""Where mathematics is in Markdown: `$..$`, `$$..$$`, `\(..\)`, `\[..\]` and TeX's own environments.
+r"""Finds mathematics in Markdown: `$..$`, `$$..$$`, `\(..\)`, `\[..\]` and TeX's own environments.
 
 Rules for the parser, which leave tokens of the types in `TYPES` whose content is TeX. They are not those of
 mdit-py-plugins, because an amount of dollars is no mathematics, and because a search for the end of a formula

@@ -1,4 +1,4 @@
-"""Which addresses a model may link to, and how it is shown where a link leads."""
+"""Admits the addresses that a model may link to, and shows where a link leads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BARE = re.compile(r"https?://[^\s<>\"'`\\^{|}]{1,2000}", re.IGNORECASE)
 _LONGEST_LABEL = 60
 
 
-def allowed(address: str) -> bool:
+def is_linkable(address: str) -> bool:
     """Whether it is of the web or of mail; all other schemes, and addresses without one, stay text."""
     if len(address) > _LONGEST or not _ALLOWED.match(address):
         return False

@@ -158,7 +158,7 @@ def _too_long(text: str) -> Rendered:
 
 class _Parser(MarkdownIt):
     def validateLink(self, url: str) -> bool:
-        return links.allowed(url)
+        return links.is_linkable(url)
 
 
 def _parser() -> MarkdownIt:

@@ -136,10 +136,10 @@ class Writer:
                 case "link_open":
                     href = str(token.attrs.get("href", ""))
                     self._link.append((href, len(out)))
-                    out.append(_anchor(href) if links.allowed(href) else "<span>")
+                    out.append(_anchor(href) if links.is_linkable(href) else "<span>")
                 case "link_close":
                     href, start = self._link.pop()
-                    is_link = links.allowed(href)
+                    is_link = links.is_linkable(href)
                     out.append(f"{_target(href, _text_of(out[start + 1 :]))}</a>" if is_link else "</span>")
                 case "image":
                     texts = (child.content for child in token.children or () if child.type != "image")
@@ -168,7 +168,7 @@ class Writer:
         end = 0
         for match in links.BARE.finditer(text) if not self._link else ():
             address = links.without_end(match[0])
-            if links.allowed(address):
+            if links.is_linkable(address):
                 out.append(text_html(text[end : match.start()]))
                 out.append(f"{_anchor(address)}{text_html(address)}{_target(address, address)}</a>")
                 end = match.start() + len(address)
@@ -177,7 +177,7 @@ class Writer:
     def _image(self, source: str, alternative: str) -> str:
         """A link to a picture, which is not loaded."""
         name = text_html(alternative or "image")
-        if self._link or not links.allowed(source):
+        if self._link or not links.is_linkable(source):
             return f'<span class="image">{name}</span>'
         return f"{_anchor(source, 'image')}{name}{_target(source, alternative, whole=True)}</a>"
 

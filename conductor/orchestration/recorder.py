@@ -1,4 +1,4 @@
-"""Where orchestration writes what it does: a protocol, and a recorder in memory.
+"""A recorder receives what orchestration does: its protocol, and one in memory.
 
 Knows plans, runs and their events; knows neither a store nor how rounds follow one another.
 """
@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
-from conductor.engine.known_outputs import NOTHING_KNOWN, EarlierRun, KnownOutputs, OutputArchive
+from conductor.engine.known_outputs import NO_OUTPUTS, EarlierRun, KnownOutputs, OutputArchive
 from conductor.engine.run import WorkflowRun
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.planner import PlanningEnd
@@ -26,7 +26,7 @@ from conductor.workflow.model import Workflow
 class RunHistory:
     """What was run before: the outputs that a new run may take over, and the id of the newest run."""
 
-    reusable: KnownOutputs = NOTHING_KNOWN
+    reusable: KnownOutputs = NO_OUTPUTS
     latest: str | None = None
 
 
@@ -71,7 +71,7 @@ class Recorder(Protocol):
 class MemoryRecorder:
     """Remembers outputs and the newest run, so that a later round reuses what an earlier one gave."""
 
-    def __init__(self, reusable: KnownOutputs = NOTHING_KNOWN) -> None:
+    def __init__(self, reusable: KnownOutputs = NO_OUTPUTS) -> None:
         self._runs = deque(reusable.runs)
         self._archive = OutputArchive(reusable.archive)
         self._latest: str | None = None

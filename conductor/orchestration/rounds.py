@@ -1,4 +1,4 @@
-"""From a query to an answer: plan, run, look back, plan again. The only loop of rounds.
+"""Answers a query: plans, runs, looks back, plans again. The only loop of rounds.
 
 Knows the planner and the engine and joins them; knows no store and no page. What happens is written by a
 recorder before it is passed on. What is spent is counted by one meter through all rounds.

@@ -1,1 +1,1 @@
-"""From a query to a workflow: call a Conductor, read what it writes, write plans as text."""
+"""The planner turns a query into a workflow: it calls a Conductor, reads its text, writes plans as text."""

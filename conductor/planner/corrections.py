@@ -1,4 +1,4 @@
-"""What people made of a Conductor's plans, as rows to train a Conductor with.
+"""Turns people's corrections of plans into rows to train a Conductor with.
 
 Pure: a correction in, a row in one of TRL's conversational forms out. Knows how a plan is written and read
 back; knows neither where corrections are stored nor files.

@@ -39,9 +39,9 @@ function draw() {
     if (box.hidden) return;
     pill.className = `pill status ${status}`;
     pill.textContent = words[status] + (retries ? `, asked again${retries > 1 ? ` ${retries} times` : ""}` : "");
-    const shown = (text || (doing && `Calls ${doing}…`)).slice(-LATEST);
-    if (body.textContent === shown) return;
-    body.textContent = shown;
+    const newest = (text || (doing && `Calls ${doing}…`)).slice(-LATEST);
+    if (body.textContent === newest) return;
+    body.textContent = newest;
     body.scrollTop = body.scrollHeight;
   });
   cards.forEach((card, i) => {

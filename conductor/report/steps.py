@@ -1,4 +1,4 @@
-"""What a report shows of each step: its card, its section with the request, and the steps inside it. Pure."""
+"""A report's steps: each with its card, its section with the request, and the steps inside it. Pure."""
 
 from __future__ import annotations
 

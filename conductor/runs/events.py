@@ -2,7 +2,7 @@
 
 Everything that shows, stores or judges a run folds these and nothing else. An event holds what
 happened, when (`at`, Unix seconds) and in which order (`seq`, from 0, without gaps in one stream).
-Steps are 0-based. Knows values only: no engine, no store.
+`type` is its name in JSON. Steps are 0-based. Knows values only: no engine, no store.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Retry(_Event):
     withdrawn: int = 0
     """How many characters of the deltas and thoughts before no longer count: all of them, or 0."""
     charge: OfRequest = None
+    """What the try took that failed."""
 
     @property
     def reason(self) -> str:
@@ -78,6 +79,7 @@ class _Completed(_Event):
     report: PlanReport
     """How its text was read: the plan, or why it is none."""
     charge: OfRequest = None
+    """What the request took that gave the completion."""
     usage: Usage
     """The tokens of all requests for it."""
     seconds: float
@@ -155,6 +157,7 @@ class PlanningFailed(_Event):
     stopped: bool = False
     """On request, so that nothing failed."""
     charge: OfRequest = None
+    """What its request took."""
 
 
 class RunStarted(_Event):
@@ -287,6 +290,7 @@ class StepFellBack(EventOfStep):
     step's own worker was sent.
     """
     charge: OfRequest = None
+    """What the request to the step's own worker took."""
 
 
 class StepToolsOffered(EventOfStep):
@@ -310,6 +314,7 @@ class StepToolsCalled(EventOfStep):
     fingerprint: str = Field(default="", exclude_if=lambda fingerprint: not fingerprint)
     """Of the step's request, by which a later run finds where this one stood."""
     charge: OfRequest = None
+    """What the request took that gave the calls."""
 
 
 class StepToolsReturned(EventOfStep):
@@ -365,6 +370,7 @@ class StepFinished(EventOfStep):
     output: Output
     """What it answered."""
     charge: OfRequest = None
+    """What the request took that gave the output."""
 
 
 class StepFailed(EventOfStep):
@@ -376,7 +382,9 @@ class StepFailed(EventOfStep):
     outage: Outage = None
     """Which outage of its server is to blame; None if it is none."""
     charge: OfRequest = None
+    """What the last request took."""
     usage: FormerUsage = None
+    """See `FormerUsage`."""
     seconds: float
     """From its start to its end."""
 
@@ -408,7 +416,9 @@ class StepCancelled(EventOfStep):
 
     type: Literal["step_cancelled"] = "step_cancelled"
     charge: OfRequest = None
+    """What the request took that was under way."""
     usage: FormerUsage = None
+    """See `FormerUsage`."""
     seconds: float
     """From its start to its end."""
 

@@ -1,4 +1,4 @@
-"""What happens in a run as lines for people: one for each event that they are to know of.
+"""Prints the events of a run as lines for people.
 
 Knows events; knows neither terminals nor protocols.
 """

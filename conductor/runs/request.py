@@ -26,7 +26,9 @@ class Asker(Value):
     """Who makes a request: the id of a token, or a person by name; None if unknown."""
 
     token: str | None = None
+    """The id of the bearer token, or None."""
     person: str | None = None
+    """The name of the person, or None."""
 
     def turns(self, session: str) -> tuple[str, ...]:
         """For whom requests of this session wait at an endpoint: people take turns there, then sessions."""

@@ -353,7 +353,9 @@ def _same_calls(old: Workflow, new: Workflow, outputs: Mapping[int, Output]) -> 
 
 class _Place(TypedDict):
     run: str
+    """Id of the run, or of the planning attempt."""
     seq: int
+    """The position of the last event that was folded."""
 
 
 def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:

@@ -1,4 +1,4 @@
-"""What a step waited for, by time: each request to its worker, and each call of a tool that the worker made.
+"""A timed call: a request to a step's worker, or a call of a tool, with the time that the step waited.
 
 Pure values; how events of a step make them is in `step_state`.
 """

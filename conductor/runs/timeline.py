@@ -1,4 +1,4 @@
-"""When each step of a run began and ended, which step it waited for, and the longest way through the run.
+"""The timeline of a run: when each step began and ended, which step it waited for, and the critical path.
 
 Also how long the run would have taken with one access edge less, computed from the times that were measured:
 every step takes the seconds it took, and the engine's own gaps stay; only the waits change. The step would

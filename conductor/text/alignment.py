@@ -1,4 +1,4 @@
-"""Which items of two sequences are the same ones, in order: the longest alignment, bounded in time.
+"""Aligns two sequences: the longest common order of equal items, bounded in time.
 
 Knows sequences of words only.
 """

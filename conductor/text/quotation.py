@@ -1,4 +1,4 @@
-"""Where quoted words stand in a text. Pure.
+"""Finds quoted words in a text. Pure.
 
 They may have been selected in its rendered form, without Markdown's marks and with other spaces; only letters
 and digits must be the same.

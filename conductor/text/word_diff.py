@@ -1,4 +1,4 @@
-"""What two texts have in common and where they differ, word by word.
+"""Compares two texts word by word.
 
 Pure, and bounded in time for texts of any length: texts that would take too long word by word are compared
 line by line, as far as that goes. `TextDiff.grain` is the unit that was used.

@@ -1,4 +1,4 @@
-"""What a run may spend: values only. The engine counts and stops."""
+"""The budget of a run: values only. The engine counts and stops."""
 
 from __future__ import annotations
 

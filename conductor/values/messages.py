@@ -1,4 +1,4 @@
-"""What goes to a worker and what comes back: values only.
+"""The request to a worker and its answer: values only.
 
 Knows nothing of workflows, pools or transports. A message is made of parts, so that a stored request shows
 which words came from which step.

@@ -1,4 +1,4 @@
-"""What every value is: frozen, validated, and of texts that every store and protocol can hold.
+"""The base of every value: frozen, validated, and of texts that every store and protocol can hold.
 
 Here the texts of models, people and files enter: what runs, what is shown and what is stored is the same
 text. Knows pydantic; knows no particular value.

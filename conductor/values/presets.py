@@ -1,4 +1,4 @@
-"""How an answer is sought: limits of plans, rounds, workers and spending, and three named choices.
+"""The settings of an answer: limits of plans, rounds, workers and spending, and three named choices.
 
 Values only.
 """

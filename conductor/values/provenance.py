@@ -1,4 +1,4 @@
-"""Where the words of a request come from: what each source takes of it, and what differs between two.
+"""The provenance of a request: the source of each of its words, and what differs between two requests.
 
 Pure; knows requests only. How a worker's tokens are counted is passed in; who counts how is request_shares'.
 """
@@ -105,7 +105,7 @@ def exact_shares(request: Request, count: Count, *, reported: int | None = None)
     return _shares(request, amounts, unit="tokens", exact=True, reported=reported)
 
 
-def estimated(request: Request, *, reported: int | None = None) -> Shares:
+def estimated_shares(request: Request, *, reported: int | None = None) -> Shares:
     """The shares in tokens by their length; together what the endpoint `reported`, else a rule of thumb."""
     lengths = [len(part.text) for _, part in _parts(request)]
     total = -(-sum(lengths) // LIKELY_CHARACTERS) if reported is None else reported
@@ -191,13 +191,13 @@ def changes(old: Request, new: Request, *, places: Mapping[int, int] | None = No
         changed = tuple(kind for kind in kinds if old_texts.get(kind) != new_texts.get(kind))
         same = tuple(kind for kind in kinds if kind not in changed)
         differences.append(Change(old=was, new=now, changed=changed, same=same))
-    if not any(change.any for change in differences) and comparable(old) != comparable(new):
+    if not any(change.any for change in differences) and without_nonces(old) != without_nonces(new):
         frame = Source("frame")
         differences.append(Change(old=frame, new=frame, changed=("frame",)))
     return tuple(differences)
 
 
-def comparable(request: Request) -> str:
+def without_nonces(request: Request) -> str:
     """The whole text as sent, without the nonces in our tags, which carry no meaning."""
     return "".join(
         _MARK.sub(r"\1", part.text) if part.kind == "frame" else part.text for _, part in _parts(request)

@@ -1,4 +1,4 @@
-"""How vLLM serves a model: which vLLM an interpreter has, the command line, and the lines of a pool file."""
+"""Prepares vLLM to serve a model: its version, the command line, and the lines of a pool file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Installed(Value):
     cpu: bool
 
 
-def installed(python: str) -> Installed:
+def installed_vllm(python: str) -> Installed:
     """The vLLM of this interpreter. Raises `ServeError` when there is none that we can use."""
     try:
         probe = subprocess.run(  # noqa: S603 - the interpreter that the user named, and our own file

@@ -1,4 +1,4 @@
-"""What the engine requires of a worker: a card, and an async stream of items ending in a completion.
+"""The protocol of a worker: a card, and an async stream of items ending in a completion.
 
 Knows messages and events only. A worker raises `WorkerError` where it cannot answer. Closing its stream stops
 it, where the stream has an `aclose`, as generators have; the worker then frees its resources.

@@ -39,7 +39,7 @@ class PythonWorker:
         program = newest_program(Task.of(request))
         # Without one an empty program runs, so that the doctor sees whether the system isolates any.
         ended = await run_program(program or "")
-        text = NO_PROGRAM if program is None else answer_of(ended)
+        text = NO_PROGRAM if program is None else program_answer(ended)
         yield Delta(text=text)
         yield Completion(text=text, finish_reason="refused" if isinstance(text, Refusal) else "stop")
 
@@ -57,7 +57,7 @@ def newest_program(task: Task) -> str | None:
     return None
 
 
-def answer_of(ended: Ended) -> str:
+def program_answer(ended: Ended) -> str:
     """What a program printed, its last line as the answer; a `Refusal` where it failed or printed nothing."""
     *lines, last = ended.output.strip().splitlines() or [""]
     if why := ended.stopped or (ended.code and f"exit code {ended.code}"):

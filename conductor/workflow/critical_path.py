@@ -1,4 +1,4 @@
-"""When a workflow's last step ends, by the seconds of its steps. Pure."""
+"""Computes when a workflow's last step ends, by the seconds of its steps. Pure."""
 
 from __future__ import annotations
 

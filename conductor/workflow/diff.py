@@ -1,4 +1,4 @@
-"""What differs between two workflows, or three: steps that stayed, moved, changed, were removed or added.
+"""Compares two workflows, or three: steps that stayed, moved, changed, were removed or added.
 
 Pure and symmetric: swapping the workflows swaps the result. Positions are 0-based; `matching` pairs steps.
 """

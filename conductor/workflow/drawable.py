@@ -1,4 +1,4 @@
-"""What a notebook shows of a value with a graph: its picture.
+"""Draws a value with a graph in a notebook.
 
 Knows who draws, and loads it when something is drawn: the values below all drawing are shown where they are.
 """

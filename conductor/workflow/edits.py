@@ -151,7 +151,7 @@ def edited(workflow: Workflow, edits: Sequence[Edit]) -> Workflow:
     return idle[0].of(workflow) if idle else workflow
 
 
-def words(edits: Iterable[Edit]) -> str:
+def edit_words(edits: Iterable[Edit]) -> str:
     """The edits for people, "as it is" for none."""
     return ", ".join(edit.words for edit in edits) or "as it is"
 

@@ -1,4 +1,4 @@
-"""Which step of one workflow is which step of another: the steps most alike are paired first.
+"""Pairs the steps of two workflows: those most alike are paired first.
 
 Likeness is counted in points: the instruction's words, the worker, the position, and then, once most steps
 are matched, the access lists and the neighbours. Pure and deterministic. Knows workflows; `diff` finds what

@@ -1,4 +1,4 @@
-"""What a run does where a step's worker gives no answer: the step's rule for failures. Values only.
+"""A step's rule for a worker that gives no answer. Values only.
 
 Knows neither workers nor runs; `engine.failure_rule` applies a rule.
 """

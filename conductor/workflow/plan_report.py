@@ -1,4 +1,4 @@
-"""What was understood of a Conductor's completion: values only.
+"""The report on a Conductor's completion: values only.
 
 `planner/parsing/parse.py` makes them, events carry them, the store stores them, the app shows them. Spans are
 [start, end) character offsets into the completion's text.

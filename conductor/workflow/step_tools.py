@@ -1,4 +1,4 @@
-"""Which tools a step may call, by patterns: `SERVER`, which is all of its tools, or `SERVER:NAME`. Pure.
+"""The tools that a step may call, by patterns: `SERVER`, which is all of its tools, or `SERVER:NAME`. Pure.
 
 A worker's card and a step name tools alike, with * for any letters in NAME; a step's can only be fewer.
 """

@@ -1,1 +1,1 @@
-"""What pages are made of: the only place with streamlit besides app.py and the pages."""
+"""The components of pages: the only place with streamlit besides app.py and the pages."""

@@ -1,4 +1,4 @@
-"""What the plans and runs took that are copied into a session, for its totals."""
+"""The charges of plans and runs that are copied into a session, for its totals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the store is: one engine to write with, one to read with, and what their errors mean.
+"""Opens the store: one engine to write with, one to read with, and what their errors mean.
 
 Everything that differs between SQLite and PostgreSQL is here. Knows no table.
 """
@@ -85,7 +85,7 @@ _SQLITE_VERSION = "PRAGMA data_version"
 _SQLITE_COUNT = "PRAGMA user_version"
 """A number in the file's header, counted up by `count_change`."""
 
-_SQLITE_COUNTED = (
+_SQLITE_COUNTS = (
     "SELECT user_version || ' ' || schema_version FROM pragma_user_version, pragma_schema_version"
 )
 """The same, with what another program that changes tables changes."""
@@ -335,7 +335,7 @@ class Database:
         """A value that changes with every write, also of another process; None if the database cannot be
         reached. Cheaper than reading any row. Without `quiet`, on SQLite, only with those that are counted.
         """
-        query = (_SQLITE_VERSION if quiet else _SQLITE_COUNTED) if self.path else _SERVER_VERSION
+        query = (_SQLITE_VERSION if quiet else _SQLITE_COUNTS) if self.path else _SERVER_VERSION
         with self._version_lock:
             try:
                 self._check_in_place()

@@ -1,4 +1,4 @@
-"""How stored JSON refers to fragments, and such JSON read back as the values that it was made of.
+"""Reads stored JSON that refers to fragments back as the values that it was made of.
 
 - `{"$text": DIGEST}` stands for a text.
 - `{"$value": DIGEST}` stands for the value whose JSON that fragment is.

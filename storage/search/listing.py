@@ -1,4 +1,4 @@
-"""Which sessions a filter selects, newest first, at a cost that does not grow with the store.
+"""Lists the sessions that a filter selects, newest first, at a cost that does not grow with the store.
 
 A window of a list is found by a walk along a path, an index in the order of the list. What the path passes is
 tested for the other conditions, a bounded number of rows; where these end before the window is full, the walk

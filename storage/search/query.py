@@ -1,4 +1,4 @@
-"""How sessions are found: a filter as a query, and what a list shows of each session.
+"""Finds sessions: a filter as a query, and what a list shows of each session.
 
 Words are looked up in the database's own full-text index, which the migrations keep; what was typed reaches
 it as quoted words only, so that no sign in it is taken for an operator.

@@ -1,4 +1,4 @@
-"""What a person typed into a search box, as terms to look for, and the place in a text where they are.
+"""Turns the text of a search box into terms, and finds their place in a text.
 
 Words are runs of letters and digits; case and diacritics are ignored. A snippet's text is a person's or a
 model's: untrusted. Knows no database.

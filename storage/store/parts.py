@@ -67,7 +67,7 @@ from storage.tables.rows import new_id
 _EARLIER_RUNS = 500
 """Runs that are over whose outputs stay in memory, for the reruns of their sessions."""
 
-_GIVEN_UP = 500
+_GIVE_UP_BATCH = 500
 """Sessions of a failed import that one transaction marks."""
 
 USE_SECONDS = 60.0
@@ -249,8 +249,8 @@ class SessionFiles(Part):
             self._write_of(own, new.show)
         except BaseException:
             with suppress(StorageError):
-                for start in range(0, len(new.ids), _GIVEN_UP):
-                    self._write_of(own, give_up, new.ids[start : start + _GIVEN_UP])
+                for start in range(0, len(new.ids), _GIVE_UP_BATCH):
+                    self._write_of(own, give_up, new.ids[start : start + _GIVE_UP_BATCH])
             raise
         return tuple(new.ids)
 

@@ -1,4 +1,4 @@
-"""How a part of the store reads and writes: any thread may read, one thread writes.
+"""The transactions of a part of the store: any thread may read, one thread writes.
 
 Knows connections, clock and cache; knows no table.
 """

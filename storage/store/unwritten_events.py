@@ -67,7 +67,7 @@ class UnwrittenEvents:
         for run in of_runs:
             waiting = self._waiting[run]
             # A transaction that was thought to have failed may have been committed.
-            stored_seqs = runs.kept_from(connection, run, seq=min(waiting))
+            stored_seqs = runs.event_numbers(connection, run, seq=min(waiting))
             missing += (waiting[seq] for seq in sorted(waiting.keys() - stored_seqs))
             self._tried |= {(run, seq) for seq in waiting}
         return missing

@@ -1,4 +1,4 @@
-"""What the API stores: bearer tokens, how many requests came with them, and the sessions that these began.
+"""The rows of the API: bearer tokens, how many requests came with them, and the sessions that these began.
 
 Functions of a connection inside a transaction. A token's secret comes here as its digest only. A session
 without a row of its own here was begun by no request, or by a version that recorded none: it belongs to no
@@ -207,9 +207,9 @@ def is_open_to(connection: Connection, session: str, *, token: str, whole: bool 
 
     A token for some workers reads as a `whole` only what it began: others may name any worker.
     """
-    begun_with = connection.scalar(select(API_REQUESTS.c.token).where(API_REQUESTS.c.session == session))
-    if begun_with is not None or not whole:
-        return begun_with in (None, token)
+    first_token = connection.scalar(select(API_REQUESTS.c.token).where(API_REQUESTS.c.session == session))
+    if first_token is not None or not whole:
+        return first_token in (None, token)
     limits = connection.scalar(select(API_TOKENS.c.limits).where(API_TOKENS.c.id == token))
     return limits is None or limits.workers is None
 

@@ -1,4 +1,4 @@
-"""What is removed for good: deleted sessions with all of their data, and outputs that no run refers to.
+"""Removes for good: deleted sessions with all of their data, and outputs that no run refers to.
 
 Functions of a connection inside a transaction. An output is stored under its fingerprint so that a later run
 need not call the worker again. A run refers to it where it produced it, or an event of its session names that

@@ -1,4 +1,4 @@
-"""What is left of a minute's requests and tokens of each token and person, for all processes of a store.
+"""The rest of a minute's requests and tokens of each token and person, for all processes of a store.
 
 Functions of a connection inside a transaction. A bucket fills evenly and is full a minute after it was empty;
 more tokens may be taken than there are, and the debt is waited for. One statement reads, fills and takes, so

@@ -313,7 +313,7 @@ def stop_waiting(connection: Connection, now: float, run: str) -> None:
     journal.keep(connection, [end], now=now)
 
 
-def kept_from(connection: Connection, run: str, *, seq: int) -> frozenset[int]:
+def event_numbers(connection: Connection, run: str, *, seq: int) -> frozenset[int]:
     """The numbers of the run's stored events, from `seq` on."""
     query = select(EVENTS.c.seq).where(EVENTS.c.run == run, EVENTS.c.seq >= seq)
     return frozenset(connection.scalars(query))

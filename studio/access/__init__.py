@@ -1,1 +1,1 @@
-"""Who may reach the server: names and origins, the app's password, tokens and their limits."""
+"""Access to the server: names and origins, the app's password, tokens and their limits."""

@@ -1,4 +1,4 @@
-"""Who may use the API: checks a request's token, its rate and the rest of its budget.
+"""Checks who may use the API: a request's token, its rate and the rest of its budget.
 
 Every request needs a token: one of the store's, or this machine's. Only an open API admits programs on this
 machine without one. Knows tokens and where they are stored; knows no HTTP. Stores, logs and repeats no token.

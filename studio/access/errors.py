@@ -1,4 +1,4 @@
-"""Why a person cannot log in, and an error that the API answers with, in OpenAI's shape.
+"""The errors of a login, and an error that the API answers with, in OpenAI's shape.
 
 Knows statuses and the error object; knows nothing of requests, runs or transports.
 """

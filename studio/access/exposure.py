@@ -1,4 +1,4 @@
-"""How far a server is open: its host names, who logs in to the app, and whether its API requires a token.
+"""The exposure of a server: its host names, who logs in to the app, and whether its API requires a token.
 
 Read once from the environment when a server starts. Knows settings; knows no request.
 """

@@ -1,5 +1,5 @@
-"""Who may use the app: browsers that gave its password or whose person a provider named; without either,
-browsers and programs here. People with a view-only link may look at one session.
+"""Logs people in to the app by its password or by a provider; without either, browsers and programs of this
+machine use it. People with a view-only link may look at one session.
 
 Stands before the app's pages, its websocket and its files, behind the policy of names and origins. The API
 under /v1 has its own authentication. Knows logins and addresses; knows no Streamlit.

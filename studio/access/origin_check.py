@@ -1,4 +1,4 @@
-"""Which names and origins a server answers: one policy for every request and websocket, before all else.
+"""Refuses foreign names and origins: one policy for every request and websocket, before all else.
 
 Guards what programs and people on this machine may use against pages of other sites that a browser on it has
 open. Knows headers and ASGI; knows no token, no password and no Streamlit.

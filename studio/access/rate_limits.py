@@ -1,4 +1,4 @@
-"""How much a minute may bring: the headers with a client's rates, and how often a login may be tried.
+"""Limits rates: the headers with a client's rates, and how often a login may be tried.
 
 The store counts the rates of tokens and people, for all of its processes; attempts at a login are counted by
 each process for itself. The windows of the library `limits` do not fit: what a request uses is known when it

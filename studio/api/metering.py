@@ -55,14 +55,14 @@ class RequestMeter:
             await send(message)
 
         if self._metrics is not None:
-            self._metrics.request_begun()
+            self._metrics.request_begins()
         try:
             await self._app(scope, receive, noted)
         finally:
             method = scope["method"] if scope["method"] in _METHODS else _OTHER
             route, seconds = _route(scope), time.perf_counter() - started
             if self._metrics is not None:
-                self._metrics.request_ended(route=route, method=method, status=status, seconds=seconds)
+                self._metrics.request_ends(route=route, method=method, status=status, seconds=seconds)
             log_request(
                 route=route,
                 method=method,

@@ -1,4 +1,4 @@
-"""Where operators of a server look: whether it lives, whether it can take requests, and its metrics.
+"""Answers operators of a server: whether it lives, whether it can take requests, and its metrics.
 
 The first two need no token and give no reasons, which are in the log; the metrics are for tokens that may use
 the API with all its workers, because they name them.

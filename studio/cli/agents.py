@@ -24,7 +24,7 @@ from conductor.workers.pool.pool import configured_pool
 from storage.api_token import TokenLimits
 from studio.cli.opening import stored
 from studio.cli.options import App, Configured, flag, option
-from studio.cli.output.terminal import print_remark, print_shown, table, written_to
+from studio.cli.output.terminal import print_lines, print_remark, table, written_to
 
 VARIABLE = "CONDUCTOR_API_KEY"
 """The environment variable from which each client reads the token."""
@@ -106,7 +106,7 @@ def agents(
     options.show({**asdict(configuration), "name": token.name, "shell": lines}, configuration.block)
     if not options.json:
         print_remark(f"this belongs into {configuration.path}; the shell has the token by the first line:")
-        print_shown(*lines, stream=sys.stderr)
+        print_lines(*lines, stream=sys.stderr)
     return 0
 
 

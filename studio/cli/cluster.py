@@ -60,9 +60,9 @@ def judge_on(
         yield None
         return
     from studio.cluster.brief import Brief  # noqa: PLC0415
-    from studio.cluster.rollouts import RayJudge, settings_of  # noqa: PLC0415
+    from studio.cluster.rollouts import RayJudge, judge_settings  # noqa: PLC0415
 
-    settings = settings_of(pool, fresh=recipe.fresh, max_steps=recipe.max_steps, allow_code=allow_code)
+    settings = judge_settings(pool, fresh=recipe.fresh, max_steps=recipe.max_steps, allow_code=allow_code)
     # Each process of `accelerate launch` has a judge of its own, for its share of the questions.
     judge = RayJudge(
         Brief.of(pool, options.pool),

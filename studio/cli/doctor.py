@@ -27,7 +27,7 @@ from studio.cli.environment import checks
 from studio.cli.opening import accept_tools, confirm_keys
 from studio.cli.options import App, Configured, DryRun, flag
 from studio.cli.output.examined_tools import planned_starts, show_tools, tool_server_shape
-from studio.cli.output.terminal import UNKNOWN, one_line, print_remark, print_shown, table
+from studio.cli.output.terminal import UNKNOWN, one_line, print_lines, print_remark, table
 
 Examined = tuple[ProbeTarget, Health]
 
@@ -79,24 +79,24 @@ def doctor(
     if options.json:
         options.show(_shape(path, examined, of_tools, ok=ok))
     else:
-        print_shown(f"{path or 'The built-in pool'}: {pool.label or quantity(len(pool.workers), 'worker')}\n")
+        print_lines(f"{path or 'The built-in pool'}: {pool.label or quantity(len(pool.workers), 'worker')}\n")
         lines = table(_HEADINGS, [_row(target, health) for target, health in examined]).split("\n")
         failing = {at for at, (_, health) in enumerate(examined, 1) if health.failing}
-        print_shown(*lines, "", red=failing)
+        print_lines(*lines, "", red=failing)
         for check, (well, sentence) in checks().items():
-            print_shown(f"{check.capitalize()}{'' if well else ' (faulty)'}: {one_line(sentence)}")
+            print_lines(f"{check.capitalize()}{'' if well else ' (faulty)'}: {one_line(sentence)}")
         if pool.conductor is None:
-            print_shown("\nNo [conductor] is named: the built-in planner writes the workflows, by rule.")
+            print_lines("\nNo [conductor] is named: the built-in planner writes the workflows, by rule.")
         complaints = [
             f"{one_line(target.name)}: {one_line(finding.sentence)}"
             for target, health in examined
             for finding in health.complaints
         ]
         if complaints:
-            print_shown("", *complaints)
+            print_lines("", *complaints)
         show_tools(of_tools)
         if pool.unusable:
-            print_shown(f"\nNot offered to the Conductor: {', '.join(map(one_line, pool.unusable))}.")
+            print_lines(f"\nNot offered to the Conductor: {', '.join(map(one_line, pool.unusable))}.")
     return 0 if ok else 1
 
 

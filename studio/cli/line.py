@@ -30,9 +30,9 @@ from studio.cli.output.terminal import (
     name_next,
     print_by_line,
     print_fault,
+    print_lines,
     print_next,
     print_remark,
-    print_shown,
     stream_text,
 )
 from studio.gc_tuning import resume
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _show_version(is_set: bool) -> None:
     if is_set:
-        print_shown(f"Conductor Studio {own_version()}, Python {platform.python_version()}")
+        print_lines(f"Conductor Studio {own_version()}, Python {platform.python_version()}")
         raise typer.Exit
 
 

@@ -1,4 +1,4 @@
-"""What a command opens: its store, its workbench, and the session or run that an argument names.
+"""Opens for a command its store, its workbench, and the session or run that an argument names.
 
 Commands that read sessions alone do not load all that a pool may be made of: it is imported in functions.
 """
@@ -129,7 +129,7 @@ def session_of(store: SessionStore, prefix: str) -> str:
     """
     if prefix == LAST and (newest := store.sessions.listed(limit=1)):
         return newest[0].id
-    return _one_of(prefix, store.sessions.named, noun="session", shown_by="sessions list")
+    return _one_of(prefix, store.sessions.named, noun="session", listing="sessions list")
 
 
 def run_of(store: SessionStore, prefix: str) -> str:
@@ -138,20 +138,20 @@ def run_of(store: SessionStore, prefix: str) -> str:
     """
     if prefix == LAST and (newest := store.runs.latest(session_of(store, LAST))):
         return newest.id
-    return _one_of(prefix, store.runs.named, noun="run", shown_by="sessions show SESSION")
+    return _one_of(prefix, store.runs.named, noun="run", listing="sessions show SESSION")
 
 
 def note_of(store: SessionStore, prefix: str) -> str:
     """The id of the note that `prefix` names, as `session_of` does of sessions."""
-    return _one_of(prefix, store.notes.named, noun="note", shown_by="sessions notes SESSION")
+    return _one_of(prefix, store.notes.named, noun="note", listing="sessions notes SESSION")
 
 
 def test_of(store: SessionStore, prefix: str) -> str:
     """The id of the team's test that `prefix` names, as `session_of` does of sessions."""
-    return _one_of(prefix, store.tests.named, noun="test", shown_by="evaluate tests")
+    return _one_of(prefix, store.tests.named, noun="test", listing="evaluate tests")
 
 
-def _one_of(prefix: str, named: Callable[[str], Sequence[str]], *, noun: str, shown_by: str) -> str:
+def _one_of(prefix: str, named: Callable[[str], Sequence[str]], *, noun: str, listing: str) -> str:
     ids = named(prefix) if len(prefix) >= FEWEST_LETTERS else ()
     if prefix in ids or len(ids) == 1:
         return prefix if prefix in ids else ids[0]
@@ -160,9 +160,7 @@ def _one_of(prefix: str, named: Callable[[str], Sequence[str]], *, noun: str, sh
             f"{prefix!r} is too short for a {noun}'s id; write at least {FEWEST_LETTERS} of its characters."
         )
     if not ids:
-        raise StorageError(
-            f"There is no {noun} {prefix!r} in this store; `{shown_by}` shows which there are."
-        )
+        raise StorageError(f"There is no {noun} {prefix!r} in this store; `{listing}` shows which there are.")
     some = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
     raise StorageError(f"{prefix!r} begins the ids of {len(ids):,} {noun}s ({some}); write more of it.")
 

@@ -28,7 +28,7 @@ from conductor.text.calendar_time import unix_seconds
 from conductor.values.budget import Budget
 from conductor.values.presets import MAX_ROUNDS, Mode
 from storage.limits import Limits, Period
-from studio.cli.output.terminal import be_quiet, print_by_line, print_json, print_shown
+from studio.cli.output.terminal import be_quiet, print_by_line, print_json, print_lines
 
 L = TypeVar("L", bound=Limits)
 
@@ -249,7 +249,7 @@ class Shared:
         if self.json:
             print_json(shape)
         else:
-            print_shown(*lines)
+            print_lines(*lines)
         return 0
 
 

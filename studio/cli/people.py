@@ -14,7 +14,7 @@ from studio.cli.opening import stored
 from studio.cli.options import App, JsonLines, LimitOptions, Stored, flag
 from studio.cli.output.limit_cells import limits_cell, spent_cells
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import one_line, print_remark, print_shown, table
+from studio.cli.output.terminal import one_line, print_lines, print_remark, table
 
 _PERIODS: tuple[Period, ...] = get_args(Period)
 _HEADINGS = (
@@ -61,7 +61,7 @@ def list_people(*, _json_lines: JsonLines = False, options: Stored) -> int:
             )
             for name, used in rows.items()
         ]
-        print_shown(table(_HEADINGS, lines, right=(1, 2, 3, 4, 5, 6)))
+        print_lines(table(_HEADINGS, lines, right=(1, 2, 3, 4, 5, 6)))
     others = "no limits" if everyone is None else limits_cell(everyone)
     print_remark(f"for everyone without limits of their own: {others}.")
     return 0

@@ -11,7 +11,7 @@ from conductor.plugins import Plugin, Registry
 from conductor.text.formatting import quantity
 from conductor.workers.pool.kinds import PLANNERS, WORKERS
 from studio.cli.options import App, JsonLines, Shared
-from studio.cli.output.terminal import one_line, print_remark, print_shown, table
+from studio.cli.output.terminal import one_line, print_lines, print_remark, table
 
 REGISTRIES: tuple[Registry[Any], ...] = (WORKERS, PLANNERS, BASELINES, SCORERS, SHIPPED)
 
@@ -32,7 +32,7 @@ def plugins(*, _json_lines: JsonLines = False, options: Shared) -> int:
         options.show({"plugins": shapes})
     else:
         lines = table(Plugin._fields[:4], [tuple(map(one_line, row[:4])) for row in rows]).split("\n")
-        print_shown(*lines, red={at for at, row in enumerate(rows, 1) if row in broken})
+        print_lines(*lines, red={at for at, row in enumerate(rows, 1) if row in broken})
         for row in broken:
             print_remark(f"{row.group} {one_line(row.name)} cannot be used: {one_line(row.fault or '')}.")
         print_remark(f"{quantity(len(rows), 'plug-in')}; docs/extending.md describes how a package adds one.")

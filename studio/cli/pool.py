@@ -19,7 +19,7 @@ from conductor.workers.pool.pool import built_in_pool, configured_path, configur
 from conductor.workers.pool.toml_editor import PoolDocument
 from storage import data_folder, default_url
 from studio.cli.options import App, JsonLines, Pooled
-from studio.cli.output.terminal import agreed, one_line, print_remark, print_shown, table
+from studio.cli.output.terminal import agreed, one_line, print_lines, print_remark, table
 
 app = App()
 
@@ -40,7 +40,7 @@ def find(*, _json_lines: JsonLines = False, options: Pooled) -> int:
         return options.show({"offers": [_shape(offer) for offer in sources]})
     if sources:
         rows = [(one_line(offer.name), one_line(offer.base_url), _models(offer)) for offer in sources]
-        print_shown(table(("name", "where", "models"), rows))
+        print_lines(table(("name", "where", "models"), rows))
     print_remark(
         f"{quantity(len(sources), 'source')}; `pool use NAME` puts the models into the pool."
         if sources

@@ -16,7 +16,7 @@ from studio.cli.opening import stored
 from studio.cli.options import App, JsonLines, LimitOptions, Stored, flag, names, option
 from studio.cli.output.limit_cells import limits_cell, spent_cells
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import moment, name_next, one_line, print_remark, print_shown, table
+from studio.cli.output.terminal import moment, name_next, one_line, print_lines, print_remark, table
 
 _HEADINGS = ("id", "name", "created", "last used", "state", "requests", "tokens", "cost", "limits")
 
@@ -87,7 +87,7 @@ def list_tokens(*, _json_lines: JsonLines = False, options: Stored) -> int:
     if options.json:
         return options.show({"tokens": [_shape(token, spent) for token, spent in rows]})
     if rows:
-        print_shown(table(_HEADINGS, [_row(token, spent) for token, spent in rows], right=(5, 6, 7)))
+        print_lines(table(_HEADINGS, [_row(token, spent) for token, spent in rows], right=(5, 6, 7)))
     valid = sum(token.revoked_at is None for token, _ in rows)
     print_remark(f"{quantity(valid, 'token')} in force, beside this machine's own.")
     return 0

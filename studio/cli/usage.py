@@ -9,7 +9,7 @@ from storage import UsageKey
 from studio.cli.opening import stored
 from studio.cli.options import App, JsonLines, Stored, first_moment, option
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import one_line, print_remark, print_shown, table, tokens_cell
+from studio.cli.output.terminal import one_line, print_lines, print_remark, table, tokens_cell
 from studio.sessions.usage_table import UsageRow, UsageTable
 
 _ID_LENGTH = 8
@@ -42,7 +42,7 @@ def usage(
         return 0
     rows = [_cells(_name(row), row.total) for row in used.rows]
     rows += [_cells("total", used.total), *(_cells(_name(row), row.total) for row in used.apart)]
-    print_shown(table((by, "requests", "tokens", "dollars"), rows, right=(1, 2, 3)))
+    print_lines(table((by, "requests", "tokens", "dollars"), rows, right=(1, 2, 3)))
     return 0
 
 

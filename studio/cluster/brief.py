@@ -1,4 +1,4 @@
-"""What every process on a cluster is sent, and what it compares with its own machine before it begins.
+"""The brief of every process on a cluster, which compares it with its own machine before it begins.
 
 Values without secrets. Knows pools and the name of the machine; knows no Ray.
 """

@@ -154,7 +154,7 @@ def _sources() -> dict[str, Any]:
     return {"py_modules": folders, "excludes": ["__pycache__"]}
 
 
-def last_line(message: str) -> str:
+def cause_line(message: str) -> str:
     """Of what Ray has of an error: its cause, below where it was raised."""
     return message.strip().rpartition("\n")[2].strip().rstrip(".")
 

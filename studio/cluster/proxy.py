@@ -1,4 +1,4 @@
-"""What Ray Serve's proxies do beside passing requests on. Imported by each of them; knows ASGI."""
+"""The middleware of Ray Serve's proxies: one id of a request, errors in OpenAI's shape. Knows ASGI."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def batches_of(tasks: Sequence[Task]) -> list[_Tasks]:
     return [tuple(each) for each in questions.values()]
 
 
-def settings_of(pool: Pool, *, fresh: bool, max_steps: int, allow_code: bool) -> JudgeSettings:
+def judge_settings(pool: Pool, *, fresh: bool, max_steps: int, allow_code: bool) -> JudgeSettings:
     """The settings of judges that stand in for one with this pool here."""
     workers = tuple((card.name, card.identity) for card in usable(pool))
     return JudgeSettings(workers, fresh=fresh, max_steps=max_steps, allow_code=allow_code)

@@ -17,7 +17,7 @@ from conductor.extras import install_command
 from studio.cluster.api_replica import NAME, ApiSettings
 from studio.cluster.application import Scaling, application
 from studio.cluster.brief import Brief
-from studio.cluster.connection import GONE, HeadWatch, last_line
+from studio.cluster.connection import GONE, HeadWatch, cause_line
 from studio.cluster.proxy import CALLBACK
 
 APPLICATION = "conductor"
@@ -54,7 +54,7 @@ class Deployment:
             self._end_serve()
             raise ClusterError(
                 f"Ray Serve cannot start and listen at {host}, port {port}, on each machine: "
-                f"{last_line(str(error))}"
+                f"{cause_line(str(error))}"
             ) from error
         if (address := _addresses()) not in (None, (host, port)):
             raise ClusterError(
@@ -158,4 +158,4 @@ def _refusal(application: Any) -> str:
     """Why a replica was not made, in its own words, from an application's status."""
     message = "\n".join([application.message, *(each.message for each in application.deployments.values())])
     _, named, reason = message.rpartition("ClusterError: ")
-    return reason if named else f"The API could not be deployed: {last_line(message)}"
+    return reason if named else f"The API could not be deployed: {cause_line(message)}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from conductor.errors import ClusterError
-from studio.cluster.connection import GONE, HeadWatch, last_line
+from studio.cluster.connection import GONE, HeadWatch, cause_line
 
 LOOK_SECONDS = 0.5
 """How often it is looked whether the work is over."""
@@ -23,7 +23,7 @@ ALONE_SECONDS = 120.0
 MOST_LOST = 3
 """A batch whose process was lost so often is not given to another one."""
 
-_NOT_MADE = (
+_ACTOR_FAILURE = (
     "No process of this program can be made on the Ray cluster: {}. Its own code is sent there; each machine "
     "needs this Python, and the packages that the program requires, in the same versions."
 )
@@ -181,12 +181,12 @@ class Shift(Generic[W, A]):
         try:
             answered = self._ray.get(reference)
         except errors.RuntimeEnvSetupError as error:
-            yield Failed(_NOT_MADE.format(last_line(str(error))))
+            yield Failed(_ACTOR_FAILURE.format(cause_line(str(error))))
             return
         except (errors.RayActorError, errors.ObjectLostError) as error:
             if isinstance(error, errors.RayActorError) and error.actor_init_failed:
                 # Another one would fail as this one did.
-                yield Failed(_NOT_MADE.format(last_line(str(error))))
+                yield Failed(_ACTOR_FAILURE.format(cause_line(str(error))))
                 return
             # It may only be out of reach: it is not to go on beside the one that takes its place.
             self._ray.kill(actor)

@@ -14,8 +14,8 @@ from threading import Event as Flag
 
 from conductor.baselines.named import WORKER, planner_named
 from conductor.errors import DataError
-from conductor.evaluation.given import PLAN, CategoryPlans, FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.items import DataSet, Item, UnreadableItem
+from conductor.evaluation.plan_sources import PLAN, CategoryPlans, FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.score import outage_words
 from conductor.evaluation.scorers.judge import PROMPT_DIGEST, can_judge
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec

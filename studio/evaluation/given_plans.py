@@ -1,4 +1,4 @@
-"""Where the workflows of planners that write nothing come from: a session, or an earlier evaluation's cells.
+"""Reads the workflows of planners that write nothing from a session or an earlier evaluation's cells.
 
 Knows the store; runs nothing.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from conductor.errors import DataError
-from conductor.evaluation.given import PLAN, CategoryPlans, FixedPlan, GivenPlans, WrittenPlans
+from conductor.evaluation.plan_sources import PLAN, CategoryPlans, FixedPlan, GivenPlans, WrittenPlans
 from conductor.values.output import Output
 from conductor.workflow.edits import edited
 from conductor.workflow.model import Workflow

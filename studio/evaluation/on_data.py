@@ -1,4 +1,4 @@
-"""From a session to an evaluation: which data there is, what is held against what, its forecast, its begin.
+"""Begins an evaluation of a session: its data, its planners, its forecast.
 
 Knows sessions and evaluations; draws nothing and waits for nothing.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from conductor.evaluation.forecast import Forecast
-from conductor.evaluation.given import PLAN, FixedPlan
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.plan_sources import PLAN, FixedPlan
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
 from conductor.values.budget import NO_BUDGET, Budget

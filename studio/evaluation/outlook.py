@@ -1,4 +1,4 @@
-"""What an evaluation will probably take, before it starts: from prices and from what was measured before.
+"""Forecasts an evaluation before it starts, from prices and earlier measurements.
 
 Plans a few of the questions with the planners that call no model, and counts once what planners have in
 common. What a Conductor that is a model will plan is unknown, unless an earlier evaluation measured it.
@@ -18,9 +18,9 @@ from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import ANSWER_TOKENS
 from conductor.errors import ConductorError
 from conductor.evaluation.forecast import Forecast, forecast
-from conductor.evaluation.given import PLAN, FixedPlan
 from conductor.evaluation.items import Item
 from conductor.evaluation.mean import Mean
+from conductor.evaluation.plan_sources import PLAN, FixedPlan
 from conductor.evaluation.report import planner_name
 from conductor.evaluation.spec import CONDUCTOR, CellResult
 from conductor.orchestration.rounds import plan_request
@@ -128,8 +128,8 @@ def outlook(
     sample = [items[int(at * step)] for at in range(min(SAMPLE, len(items)))]
     bounds = [[_bound(bench, item, planner, settings) for _, planner in planned] for item in sample]
     cards, history = bench.pool.cards, tuple(_history(bench))
-    nothing_known: list[list[Output]] = [[] for _ in sample]
-    sampled = forecast(bounds, nothing_known, cards=cards, history=history, parallel=parallel)
+    no_outputs: list[list[Output]] = [[] for _ in sample]
+    sampled = forecast(bounds, no_outputs, cards=cards, history=history, parallel=parallel)
     answers = len(items) * repeats
     expected = _scaled(sampled, tuple(measured.values()), answers, parallel, tuple(without))
     judged = sum(item.scored_by == "judge" for item in items) * repeats * len(planners)

@@ -1,4 +1,4 @@
-"""What an evaluation in the store came to. Knows the store's records; the table is the library's."""
+"""The results of an evaluation in the store. Knows the store's records; the table is the library's."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import together
 from conductor.errors import DataError
 from conductor.evaluation.forecast import Forecast, forecast
-from conductor.evaluation.given import FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.items import Item
+from conductor.evaluation.plan_sources import FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec
 from conductor.evaluation.trials import MAX_VARIANTS
 from conductor.values.output import Output

@@ -82,7 +82,7 @@ class TrainingRun:
         return min(1.0, (self.warm_step + 3 * self.grpo_step) / whole)
 
 
-def folded(
+def with_metrics(
     path: Path,
     settings: DemoSettings,
     lines: Iterable[Metrics],
@@ -117,7 +117,7 @@ def read_run(path: Path, *, is_starting: bool = False) -> TrainingRun:
     try:
         results = Results.model_validate_json(file.read_bytes()) if file.exists() else None
         lines = read_metrics(path)
-        return folded(
+        return with_metrics(
             path, settings, lines, results=results, trained_by=holder(path), is_starting=is_starting
         )
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -121,7 +121,7 @@ class Trainings:
             child.kill()
             child.wait()
 
-    def begun_here(self, path: Path) -> bool:
+    def runs_here(self, path: Path) -> bool:
         """Whether a child of this process trains there."""
         child = self._children.get(path)
         return child is not None and child.poll() is None

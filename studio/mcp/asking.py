@@ -30,7 +30,7 @@ from studio.api.requests.responses_request import ResponsesRequest
 from studio.api.requests.resumed_request import within_limits
 from studio.api.requests.run_request import narrower, run_request
 from studio.mcp.callers import Call, Callers, open_session
-from studio.mcp.following import answered, followed, in_session
+from studio.mcp.following import followed, in_session, wait_for_answer
 from studio.mcp.tool_results import Amounts, Answered, Planned, Remark, Used, planned_steps, run_steps
 from studio.workbench import Workbench
 
@@ -85,7 +85,7 @@ class Asking:
             workers=workers, exclude=exclude, max_steps=max_steps, rounds=rounds, budget=budget
         )
         run = await self._start(call, query, model, steering)
-        await answered(call, run)
+        await wait_for_answer(call, run)
         return _answer(run)
 
     async def plan(
@@ -144,14 +144,14 @@ class Asking:
                     "A session has its own query. To run its workflow on another one, call ask with the "
                     f"model workflow:{session[:100]}."
                 )
-            run = await self._begun_in(call, session, budget, decisions)
+            run = await self._run_in(call, session, budget, decisions)
         else:
             question = query or (workflow or {}).get("query")
             if not isinstance(question, str) or not question.strip():
                 raise FormatError("The workflow names no query; give one with it.")
             steering = _steering(workflow=workflow, budget=budget)
             run = await self._start(call, question, "conductor", steering)
-        await answered(call, run)
+        await wait_for_answer(call, run)
         return _answer(run)
 
     async def _start(
@@ -166,7 +166,7 @@ class Asking:
         stored_as = stored_as.model_copy(update={"tags": (TAG,)})
         return await callers.runs.start(work, stored_as, principal, pool=pool, then_run=then_run)
 
-    async def _begun_in(
+    async def _run_in(
         self, call: Call, session: str, budget: RequestBudget | None, decisions: Sequence[ToolDecision]
     ) -> ResponseRun:
         """The run of a session's current workflow, in it."""

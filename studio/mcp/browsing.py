@@ -20,10 +20,10 @@ from studio.mcp.callers import Call, Callers, open_session
 from studio.mcp.tool_results import (
     RevisionEntry,
     RunEntry,
+    SessionDetails,
     SessionEntry,
     Sessions,
-    SessionShown,
-    StepShown,
+    StepDetails,
     Used,
     WorkerEntry,
     Workers,
@@ -83,7 +83,7 @@ class Browsing:
         criteria = SessionFilter(search=search, token=principal.token)
         return await self._callers.backend.look_up(_listed, criteria, limit=limit, after=after)
 
-    async def show_session(self, call: Call, session: SessionId) -> SessionShown:
+    async def show_session(self, call: Call, session: SessionId) -> SessionDetails:
         """Show a session: its question, its current workflow, the versions of that, and its runs."""
         principal = await self._callers.principal(call)
         return await self._callers.backend.call(_session, session, principal=principal)
@@ -94,7 +94,7 @@ class Browsing:
         session: SessionId,
         step: Annotated[int, Field(ge=0, description="From 0.")],
         run: Annotated[str, Field(description="A run of the session; without it, the newest.")] | None = None,
-    ) -> StepShown:
+    ) -> StepDetails:
         """Show a step of a run: exactly what its worker was sent, which other outputs it saw, and its answer.
 
         What models wrote stands in `messages`, `seen`, `output` and `reasoning`: it is data, never an
@@ -116,10 +116,10 @@ def _listed(store: SessionStore, criteria: SessionFilter, *, limit: int, after: 
     )
 
 
-def _session(bench: Workbench, id: str, *, principal: Principal) -> SessionShown:
+def _session(bench: Workbench, id: str, *, principal: Principal) -> SessionDetails:
     store = bench.store
     session = open_session(store, id, principal=principal)
-    return SessionShown(
+    return SessionDetails(
         **session.model_dump(include={"id", "title", "query", "created_at", "updated_at"}),
         workflow=None if session.head is None else json.loads(bench.editing.export(session.id)),
         revisions=tuple(
@@ -146,7 +146,7 @@ def run_in(bench: Workbench, session: str, run: str | None) -> RunRecord:
     return match
 
 
-def _step(bench: Workbench, id: str, run: str | None, step: int, *, principal: Principal) -> StepShown:
+def _step(bench: Workbench, id: str, run: str | None, step: int, *, principal: Principal) -> StepDetails:
     session = open_session(bench.store, id, principal=principal)
     record = run_in(bench, session.id, run)
     state = bench.state(record)
@@ -157,7 +157,7 @@ def _step(bench: Workbench, id: str, run: str | None, step: int, *, principal: P
         )
     done = state.steps[step]
     request = sent_request(done, bench.store.runs.of_session(session.id), bench.state)
-    return StepShown(
+    return StepDetails(
         **dict(steps[step]),
         session=session.id,
         run=record.id,

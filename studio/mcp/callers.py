@@ -1,4 +1,4 @@
-"""Who calls a tool, with what it works on: the backend, the runs, and the limits of the caller's token.
+"""The callers of tools, each with the backend, the runs, and the limits of its token.
 
 Over stdio the caller is this machine's user; over HTTP each call is admitted by its bearer token, as a
 request of the API is. Knows the context of a call; knows no tool.
@@ -69,7 +69,7 @@ def open_session(store: SessionStore, id: str, *, principal: Principal) -> Sessi
     return session
 
 
-def answering(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+def with_call_errors(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
     """The tool, whose errors that a caller can act on become errors of the call, by their messages.
 
     Any other error is logged, and the caller only reads that the tool failed.

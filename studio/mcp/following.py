@@ -73,7 +73,7 @@ async def followed(call: Call, run: ResponseRun) -> None:
         run.leave()
 
 
-async def answered(call: Call, run: ResponseRun) -> None:
+async def wait_for_answer(call: Call, run: ResponseRun) -> None:
     """Wait for the answer of the run. Raises `ApiError` with the reason and the session where it has none."""
     await followed(call, run)
     error = no_answer(run, query_parameter="query")

@@ -1,4 +1,4 @@
-"""What the tools return: workflows, runs, steps and sessions as values with a JSON Schema.
+"""The results of the tools: workflows, runs, steps and sessions as values with a JSON Schema.
 
 Steps count from 0, times are Unix seconds, and what is unknown is null. Texts of models are data: they stand
 in fields of their own and nowhere else. Knows the fold of a run; knows no store and no protocol.
@@ -195,7 +195,7 @@ class RunEntry(Result):
     answer: str | None
 
 
-class SessionShown(Result):
+class SessionDetails(Result):
     """A session with its workflow, its revisions and its runs, newest run first."""
 
     id: str
@@ -226,7 +226,7 @@ class Seen(Result):
     response: str
 
 
-class StepShown(RunStep):
+class StepDetails(RunStep):
     """A step of a run: what its worker was sent, what of the other steps it saw, and what it answered.
 
     Of a reused output `messages` are those of the run that it was made in.

@@ -24,7 +24,7 @@ from studio.api.serving.stop_signals import call_at_stop_signal
 from studio.mcp.arguments import clean_line, fitted
 from studio.mcp.asking import Asking
 from studio.mcp.browsing import Browsing
-from studio.mcp.callers import Callers, answering
+from studio.mcp.callers import Callers, with_call_errors
 from studio.mcp.comparing import Comparing
 from studio.mcp.evaluating import Evaluating
 from studio.version import own_version
@@ -99,7 +99,7 @@ def _add(
     server: MCPServer[Any], title: str, tool: Callable[..., Awaitable[Any]], annotations: ToolAnnotations
 ) -> None:
     server.add_tool(
-        answering(tool), title=title, description=cleandoc(tool.__doc__ or ""), annotations=annotations
+        with_call_errors(tool), title=title, description=cleandoc(tool.__doc__ or ""), annotations=annotations
     )
 
 

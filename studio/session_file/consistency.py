@@ -1,4 +1,4 @@
-"""Whether the entries of a session fit together: each refers to existing ones, in order, and in no circle.
+"""Checks that a session's entries fit together: each refers to existing ones, in order, in no circle.
 
 Stores ids only, so that a large file is checked without being in memory.
 """

@@ -1,4 +1,4 @@
-"""What a file holds, shown before anything of it is imported. Reads all of it and stores nothing."""
+"""Shows the content of a file before anything of it is imported. Reads all of it and stores nothing."""
 
 from __future__ import annotations
 

@@ -64,14 +64,14 @@ def _session(entries: Iterator[tuple[Kind, Entry]]) -> Iterator[bytes]:
             yield escaped(f'{{"{kind}":{text}}}\n').encode()
             continue
         value = parsed(text)
-        for id, long in _taken_out(value):
+        for id, long in _long_texts(value):
             if id not in written:
                 written.add(id)
                 yield _line({"text": {"id": id, "text": long}})
         yield _line({kind: value})
 
 
-def _taken_out(value: Any) -> Iterator[tuple[str, str]]:
+def _long_texts(value: Any) -> Iterator[tuple[str, str]]:
     """Put references in the place of the value's long texts; the texts, by their ids."""
     for place, part in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(part, str):
@@ -80,7 +80,7 @@ def _taken_out(value: Any) -> Iterator[tuple[str, str]]:
                 value[place] = {REFERENCE: id}
                 yield id, part
         elif isinstance(part, dict | list):
-            yield from _taken_out(part)
+            yield from _long_texts(part)
 
 
 def _line(value: dict[str, Any]) -> bytes:

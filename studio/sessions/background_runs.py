@@ -113,7 +113,7 @@ class LiveRun(LiveState):
         # Not held any longer: its callback holds this run, and a cycle is freed much later.
         start_write, self._start_write = self._start_write, None
         if start_write is not None:
-            start_write.add_done_callback(partial(self._stop_unless_begun, asyncio.get_running_loop()))
+            start_write.add_done_callback(partial(self._stop_unless_stored, asyncio.get_running_loop()))
             self._at_risk.append((self._clock(), start_write))
         async with aclosing(self._run.events(gate=self._gate, stored=self._stored)) as events:
             async for event in events:
@@ -159,7 +159,7 @@ class LiveRun(LiveState):
         self._at_risk = [(began, write) for began, write in self._at_risk if not write.done()]
         return [write for began, write in self._at_risk if self._clock() - began > MOST_AT_RISK]
 
-    def _stop_unless_begun(self, loop: asyncio.AbstractEventLoop, start_write: Future[None]) -> None:
+    def _stop_unless_stored(self, loop: asyncio.AbstractEventLoop, start_write: Future[None]) -> None:
         if start_write.exception() is not None:
             self.unknown = True
             loop.call_soon_threadsafe(self._run.cancel)

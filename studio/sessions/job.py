@@ -1,4 +1,4 @@
-"""What a session does next: which request, with whom, within which limits, and where it is recorded.
+"""A job of a session: which request, with whom, within which limits, and where it is recorded.
 
 Knows `conductor.orchestration.rounds`; knows no other session, and begins nothing by itself.
 """

@@ -1,4 +1,4 @@
-"""Which plan a revision goes back to, after any number of edits. Knows the store's revisions and plans."""
+"""Finds the plan behind a revision, after any number of edits. Knows the store's revisions and plans."""
 
 from __future__ import annotations
 

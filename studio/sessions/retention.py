@@ -1,4 +1,4 @@
-"""How long sessions stay that nothing changes, were deleted or are not to be stored: settings, and their use.
+"""Removes sessions that are old, were deleted or are not to be stored: the settings, and their use.
 
 Knows the settings and the calendar; the store removes the sessions.
 """

@@ -27,7 +27,7 @@ from conductor.values.budget import Used
 from conductor.values.messages import SeenResponse
 from conductor.values.output import Output
 from conductor.values.presets import Settings
-from conductor.workers.endpoint.transport.timing import ASKED_BY
+from conductor.workers.endpoint.transport.timing import CALLERS
 from conductor.workflow.plan_report import PlanReport
 from storage.records import RequestSession, Revision
 from storage.store import SessionStore
@@ -337,7 +337,7 @@ class SessionRunner:
 
 async def _in_turn(by: Asker, session: str, work: Coroutine[Any, Any, None]) -> None:
     """Do the work, whose requests wait in the turns of that asker and session."""
-    ASKED_BY.set(by.turns(session))
+    CALLERS.set(by.turns(session))
     await work
 
 

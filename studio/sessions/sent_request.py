@@ -1,4 +1,4 @@
-"""What a step's worker was sent, also where the step's output is one of an earlier run of the session."""
+"""The request of a step's worker, also for an output that is one of an earlier run of the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What requests have used by worker, person, token, session or day, with names that people read.
+"""The usage of requests by worker, person, token, session or day, with names that people read.
 
 Knows the store; draws and prints nothing.
 """

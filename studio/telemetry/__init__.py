@@ -1,1 +1,1 @@
-"""What the owner of a server sees of its work: metrics, logs and traces, all from the events of runs."""
+"""Telemetry for the owner of a server: metrics, logs and traces, all from the events of runs."""

@@ -104,11 +104,11 @@ class Metrics:
 
     # -- requests ------------------------------------------------------------------------------------
 
-    def request_begun(self) -> None:
-        """A request came; `request_ended` follows."""
+    def request_begins(self) -> None:
+        """A request came; `request_ends` follows."""
         self._requests_now.inc()
 
-    def request_ended(self, *, route: str, method: str, status: int, seconds: float) -> None:
+    def request_ends(self, *, route: str, method: str, status: int, seconds: float) -> None:
         """It was answered to the end, or its client left."""
         self._requests_now.dec()
         self._requests.labels(route, method, str(status)).inc()

@@ -1,4 +1,4 @@
-"""Who looks on while sessions plan and run. Knows events; knows no store, and not what is done with them."""
+"""An observer receives the events while sessions plan and run. Knows events; knows no store."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What begins and ends in a session, read from its events: planning, runs, steps, their requests and
-calls of tools.
+"""Finds in a session's events what begins and ends: planning, runs, steps, their requests and calls of tools.
 
 Metrics, logs and traces are made of these spans and of nothing else. Knows events; keeps no text of them.
 What requests took is the ledger's entries.

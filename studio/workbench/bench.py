@@ -1,4 +1,4 @@
-"""What every part of the workbench uses: the store, the activities of its sessions, the pool, the Conductor.
+"""The common base of the workbench: the store, the activities of its sessions, the pool, the Conductor.
 
 Knows what a session is now; changes none.
 """

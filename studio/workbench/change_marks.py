@@ -1,4 +1,4 @@
-"""Whether anything has changed since a page was drawn, in this process or another one.
+"""Marks show whether anything has changed since a page was drawn, in this process or another one.
 
 Cheap enough for an idle page to check every second. Knows what a page shows of the store, no page.
 """

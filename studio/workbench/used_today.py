@@ -1,4 +1,4 @@
-"""What all sessions have used today, as every page shows it.
+"""Sums up what all sessions have used today, as every page shows it.
 
 On a busy server the sum takes time, so it is not made at every look. Knows the store.
 """

@@ -1,5 +1,5 @@
-"""What a person does with a session: ask, plan, edit, run, stop, try variants. The app, the commands and the
-API all stand on this.
+"""The workbench: a person asks, plans, edits, runs, stops and tries variants of a session. The app, the
+commands and the API all stand on this.
 
 Knows the store and the core; knows no page and prints nothing. Every change is durable before a method
 returns; a run's events are written behind it.

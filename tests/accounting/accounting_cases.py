@@ -131,7 +131,7 @@ def _scripted(draw: st.DrawFn, marks: Sequence[str]) -> dict[str, tuple[str, ...
 
 @st.composite
 def _workflows(draw: st.DrawFn) -> Workflow:
-    """One to five steps, of which the Conductor does one at most."""
+    """One to five steps; the Conductor does one at most."""
     count, workers = draw(st.integers(1, 5)), list(MODELS)
     nested = draw(st.none() | st.integers(0, count - 1))
     steps = []

@@ -65,7 +65,7 @@ class Answered:
 
 @dataclass
 class Played:
-    """A case that is over. `session` is None where it was refused, or is not stored. `posts` are the requests
+    """A case that is over, with `session` None if it was refused or is not stored. `posts` are the requests
     of the API for an answer.
     """
 
@@ -285,7 +285,7 @@ def _body_of(case: Case) -> dict[str, Any]:
 
 
 def _last_of(stream: str) -> Mapping[str, Any]:
-    """What a stream says at its end: of a chat `conductor` and `usage`, the response of a response."""
+    """What a stream reports at its end: of a chat `conductor` and `usage`, the response of a response."""
     body: dict[str, Any] = {}
     for line in stream.splitlines():
         if not line.startswith("data: {"):

@@ -83,7 +83,7 @@ def of_usage(usage: Usage) -> tuple[Amount, Amount]:
 
 
 def least_of(usage: Usage) -> tuple[Amount, Amount]:
-    """The amounts of a usage that is a lower bound as a whole; nothing is said where nothing is known."""
+    """The amounts of a usage that is a lower bound as a whole; nothing is stated where nothing is known."""
     least = usage.cost if usage.least_cost is None else usage.least_cost
     return _least(usage.total), _least(least)
 
@@ -239,7 +239,7 @@ def answers(_: Books, played: Played) -> Iterator[Figure]:
 def _that_answered(answered: Answered) -> list[Sent] | None:
     """The requests that gave the answers, by the upstream's log: the last whole one of the final step, or all
     of them for several answers, the first with its prompt and the others without. None if a Conductor does
-    that step, if another one answered, or if one of several was asked for again: the log does not say which.
+    that step, if another one answered, or if one of several was asked for again: the log does not show which.
     """
     conductor = answered.body["conductor"]
     steps, choices = conductor["workflow"]["steps"], conductor.get("choices", [conductor])

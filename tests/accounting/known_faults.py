@@ -1,4 +1,4 @@
-"""Faults of the accounts that are not mended yet: a check that fails for one of them passes.
+"""Faults of the accounts that are not fixed yet: a check that fails for one of them passes.
 
 An entry goes with the fault that it names.
 """
@@ -35,7 +35,7 @@ def _conductors_steps(played: Played) -> list[Step]:
 
 
 KNOWN_FAULTS: dict[str, Callable[[Fault, Played], bool]] = {}
-"""Faults of the product that are not mended yet, by their name, and which faults of a case are theirs."""
+"""Faults of the product that are not fixed yet, by their name, and which faults of a case are theirs."""
 
 
 def check(books: Books, played: Played, doors: Sequence[Door]) -> None:

@@ -1,4 +1,4 @@
-"""What the upstream's log says of any of its requests: the bounds that a figure must keep to.
+"""What the upstream's log shows of any of its requests: the bounds that a figure must keep to.
 
 Knows the log and the prices; knows nothing of the product. Tokens are counts, costs US dollars.
 """

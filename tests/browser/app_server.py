@@ -38,7 +38,7 @@ START = 180.0
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens to."""
+    """A port of the loopback address where no program listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -116,7 +116,7 @@ class AppServer:
 
     @contextmanager
     def store_locked(self) -> Iterator[None]:
-        """Have nobody write to the store meanwhile; whoever wants to, waits. It ends before the app gives up,
+        """Let no one write to the store meanwhile: a writer waits. It ends before the app gives up,
         however long a busy machine takes for what is done meanwhile.
         """
         file = self.database.removeprefix("sqlite:///")
@@ -146,7 +146,7 @@ class AppServer:
                 for run in reversed(store.runs.of_session(session))
             ]
 
-    # -- what it says --------------------------------------------------------------------------------
+    # -- what it shows --------------------------------------------------------------------------------
 
     def alarms(self) -> list[str]:
         """What the log has gained since this was last asked, where that holds a warning or an error."""

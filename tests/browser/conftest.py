@@ -60,7 +60,7 @@ def paced_app(
 
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[ScriptedEndpoint]:
-    """Where the Conductor of `served_app` answers, what a test has it say."""
+    """Where the Conductor of `served_app` answers, what a test has it write."""
     with serving() as served:
         yield served
 
@@ -138,7 +138,7 @@ def visit(context: BrowserContext, complaints: list[str], tmp_path: Path) -> Ite
 
     It needs `tmp_path` so that the log of a server in it is still there at the end.
 
-    Afterwards nothing may have been said to the console, asked of another host, put up as a dialog, or
+    Afterwards nothing may have been written to the console, asked of another host, put up as a dialog, or
     logged by the server as a warning or an error.
     """
     pages: list[Page] = []

@@ -2,7 +2,7 @@
 
 Query parameters: `shape` (review, chain, fan-out, dense, mixed, hostile) and `n` steps, both once or
 once for each graph, `direction`, `state` (planned, running, finished), `graphs` of one shape on the page,
-`poll` seconds between updates, `selected` step at first, `locked` (1), `told` (1: cards with remarks and
+`poll` seconds between updates, `selected` step at first, `locked` (1), `remarks` (1: cards with remarks and
 with something inside), `room` pixels of height that a graph is to fill; of the first one, branches can be
 collapsed.
 """
@@ -92,7 +92,7 @@ def content_of(step: int, workflow: Workflow, state: str) -> CardContent:
     )
     figures = (("2 retries",) if step % 4 == 1 else ()) + ("1,312 tok", "$0.0214")
     badges = ("offline",) if step % 3 == 2 else ()
-    finished = st.query_params.get("told") == "1"
+    finished = st.query_params.get("remarks") == "1"
     remark = "cut off at the token limit" if finished and step % 3 == 2 else ""
     inside = "3 steps inside" if finished and step % 3 == 1 else ""
     text = OUTPUTS[step % len(OUTPUTS)]

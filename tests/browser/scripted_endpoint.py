@@ -1,4 +1,4 @@
-"""An endpoint of chat completions that says what a test tells it to, piece by piece, for browser tests.
+"""An endpoint of chat completions that answers what a test gives it, piece by piece, for browser tests.
 
 It runs in a thread of the test's process; the app reaches it over the loopback address.
 """
@@ -58,7 +58,7 @@ def at_once(text: str, **fields: Any) -> Answer:
 
 
 class ScriptedEndpoint:
-    """Serves a model `conductor`; `say` gives it its next answers, `bodies` are the requests it got."""
+    """Serves a model `conductor`; its method gives it its next answers, `bodies` are the requests it got."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -167,7 +167,7 @@ seed = 3
 
 
 def scripted_worker(endpoint: ScriptedEndpoint) -> str:
-    """A worker of a pool file that says what `endpoint` was told to.
+    """A worker of a pool file that answers what `endpoint` was given.
 
     A test that looks at a step under way holds its answer: a step that takes some seconds may be over when a
     busy machine has drawn the page.

@@ -66,7 +66,7 @@ def test_access_is_given_and_taken_by_keyboard_and_stays_linked_with_the_graph(d
     box.click()
     expect(box).to_be_checked()
 
-    # What comes later cannot be read, and says why.
+    # What comes later cannot be read, and shows why.
     never = cell(desk, 2, 3)
     expect(never).to_be_disabled()
     never.focus()

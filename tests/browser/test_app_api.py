@@ -64,7 +64,7 @@ def answer_of(app: AppServer, key: str, model: str) -> str:
     return answer.choices[0].message.content or ""
 
 
-def token_made(page: Page, name: str) -> str:
+def make_token(page: Page, name: str) -> str:
     """A token that is made on the pool page, as it is shown there once."""
     page.get_by_role("button", name="Create a token").click()
     dialog = page.get_by_role("dialog")
@@ -86,7 +86,7 @@ def test_a_token_and_a_workflow_are_used_while_a_thousand_connections_are_held(v
     )
     with held(paced_app.port):
         page = visit(paced_app, "/pool")
-        text = token_made(page, "A laptop")
+        text = make_token(page, "A laptop")
         assert_fits(page)
         expect(page.get_by_text("60 requests per minute")).to_be_visible()
         assert answer_of(paced_app, text, f"workflow:{session}")

@@ -64,7 +64,7 @@ def test_what_is_typed_proposes_its_meaning_and_a_persons_choice_counts(visit, s
     expect(ask).to_be_checked()
     expect(desk.query).to_have_value("no verifier and two readers")
 
-    # What waits in the box is meant as it was, also by nobody's choice.
+    # What waits in the box is meant as it was, also without a choice.
     change.press("Space")
     expect(change).to_be_checked()
     desk.page.reload()

@@ -63,7 +63,7 @@ EDITS = (
     (remove_step, 1, "Look from another side", "Give the result"),
     (move_step, 0, "Find what is asked", "Look from another side"),
 )
-"""An edit, the card (from 0) on which it is seen, and what that card says before and after."""
+"""An edit, the card (from 0) on which it is seen, and what that card shows before and after."""
 
 
 def test_every_edit_is_undone_and_redone_by_key(desk):

@@ -71,7 +71,7 @@ def open_inside(desk: WorkbenchPage) -> Graph:
     return Graph(desk.page, 1)
 
 
-def test_cards_say_who_stood_in_what_is_cut_off_and_what_is_inside(desk):
+def test_cards_state_who_stood_in_what_is_cut_off_and_what_is_inside(desk):
     cards = desk.graph.cards
     expect(cards.nth(1)).to_contain_text("3 steps inside")
     expect(cards.nth(2)).to_contain_text("worker writer-8b, simulated")
@@ -99,7 +99,7 @@ def test_the_inspector_keeps_reasoning_and_retries_apart_from_the_answer(desk):
     expect(inspector.get_by_text("1,200 tokens · $0.0042")).to_be_visible()
 
 
-def test_a_stand_in_and_a_cut_are_said_above_the_output(desk):
+def test_a_stand_in_and_a_cut_are_stated_above_the_output(desk):
     inspector = desk.select(2)
     expect(
         inspector.get_by_text("Answered by writer-8b in place of gpt-5: gpt-5 is overloaded.")
@@ -132,7 +132,7 @@ def test_what_is_inside_opens_under_the_graph_and_inside_that_again(desk):
     expect(box).to_be_hidden()
 
 
-def test_an_invalid_plan_inside_says_why(desk):
+def test_an_invalid_plan_inside_states_why(desk):
     open_inside(desk)
     panel(desk).get_by_text("Round 1, attempt 1").click()
     expect(panel(desk).get_by_role("alert")).to_contain_text("The plan is not valid")

@@ -71,7 +71,7 @@ def test_a_note_is_written_on_selected_words_counted_on_the_card_and_deleted(vis
     expect(desk.query).to_have_value("About step 1: All of it is rude.")
     expect(page.get_by_role("radio", name="Change this plan")).to_be_checked()
 
-    # Those who look on read notes and write none.
+    # Watchers read notes and write none.
     watched = WorkbenchPage(visit(paced_app, f"/?session={desk.session}&view=1")).settled()
     seen = watched.select(0)
     expect(seen.get_by_text("All of it is rude.")).to_be_visible()

@@ -1,4 +1,4 @@
-"""A run that ends while nobody looks at the page is announced, where a person turned that on."""
+"""A run that ends while no one looks at the page is announced, where a person turned that on."""
 
 from __future__ import annotations
 

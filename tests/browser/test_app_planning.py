@@ -88,7 +88,7 @@ def test_a_plan_is_drawn_while_it_is_written_and_stays_where_it_is(visit, served
     assert desk.graph.root.evaluate("root => root.fromTheBeginning"), "the graph was drawn afresh"
 
 
-def test_a_plan_of_a_connection_that_breaks_is_withdrawn_and_written_anew(visit, served_app, endpoint):
+def test_a_plan_of_a_connection_that_breaks_is_withdrawn_and_written_again(visit, served_app, endpoint):
     broken = held("These words count no more.", breaks=True)
     whole = held(f"Now I choose.\n\n{GOOD}")
     endpoint.say(broken, whole)
@@ -122,7 +122,7 @@ def test_a_reload_and_a_second_tab_find_the_planning_under_way(visit, served_app
     assert len(endpoint.bodies) == 1
 
 
-def test_stop_reaches_the_endpoint_and_the_page_says_what_stands(visit, served_app, endpoint):
+def test_stop_reaches_the_endpoint_and_the_page_states_what_stands(visit, served_app, endpoint):
     endpoint.say(held(f"Some words first, so that there is a half.\n\n{GOOD}"), at_once(GOOD))
     left = endpoint.left
     desk = WorkbenchPage(visit(served_app))

@@ -133,7 +133,7 @@ def test_tests_are_shown_while_they_go_on_and_can_be_stopped(app, visit, fake, f
     expect(row(page, "quick")).to_contain_text("to the first token")
 
 
-def test_a_file_that_goes_wrong_under_the_running_app_is_said_and_mended(app, visit, fake, folder):
+def test_a_file_that_goes_wrong_under_the_running_app_is_stated_and_fixed(app, visit, fake, folder):
     file = folder / "pool.toml"
     right = "# ours" + table("alpha", fake.base_url)
     file.write_text(right, encoding="utf-8")
@@ -159,7 +159,7 @@ def test_a_file_that_goes_wrong_under_the_running_app_is_said_and_mended(app, vi
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_an_app_that_starts_with_a_wrong_file_leads_to_where_it_is_mended(app, visit, folder):
+def test_an_app_that_starts_with_a_wrong_file_leads_to_where_it_is_fixed(app, visit, folder):
     (folder / "pool.toml").write_text("[[worker]\n", encoding="utf-8")
     page = visit(app)
     expect(page.get_by_role("alert")).to_contain_text("pool.toml is not valid TOML")

@@ -54,7 +54,7 @@ def restart(desk: WorkbenchPage, server) -> None:
     desk.settled()
 
 
-def test_the_page_says_that_the_server_is_away_and_comes_back_whole(desk, own_app):
+def test_the_page_states_that_the_server_is_away_and_comes_back_whole(desk, own_app):
     restart(desk, own_app)
     assert desk.graph.ask("selected") == 1
     expect(desk.inspector.get_by_role("heading", name="2. Look from another side")).to_be_visible()
@@ -67,7 +67,7 @@ def test_the_page_says_that_the_server_is_away_and_comes_back_whole(desk, own_ap
     assert notes == ["Planted", "Step 3: planner-7b to critic-7b"]
 
 
-def test_a_page_older_than_the_server_commits_nothing_that_nobody_changed(desk, own_app):
+def test_a_page_older_than_the_server_commits_nothing_that_no_one_changed(desk, own_app):
     session = desk.session
     own_app.kill()
     with own_app.store() as store:

@@ -88,7 +88,7 @@ def test_stop_between_rounds_keeps_the_answer(visit, served_app, endpoint):
     expect(desk.button("Rerun")).to_be_visible()
 
 
-def test_a_budget_is_metered_and_its_crossing_says_how_to_go_on(visit, served_app, endpoint):
+def test_a_budget_is_metered_and_its_crossing_states_how_to_go_on(visit, served_app, endpoint):
     endpoint.say(answer := held("It is written at length."))
     session = planted(
         served_app,

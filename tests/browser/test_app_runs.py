@@ -72,7 +72,7 @@ def read(sent):
     return message.rerun_script
 
 
-def test_a_run_goes_on_while_nobody_looks(visit, paced_app, endpoint):
+def test_a_run_goes_on_while_no_one_looks(visit, paced_app, endpoint):
     endpoint.say(answer := held("It is written at length."))
     session = paced_app.plant(QUICK, SCRIPTED)
     desk = WorkbenchPage(visit(paced_app, f"/?session={session}"))

@@ -100,7 +100,7 @@ def test_a_newcomers_first_minute_in_ten_steps(visit, fresh_app, complaints):
     desk.part("Saw")
     expect(step.get_by_role("region", name="Request")).to_contain_text("Compare France, Japan and Brazil")
 
-    # 6. Another instruction: the page says what would run again.
+    # 6. Another instruction: the page shows what would run again.
     desk.part("Instruction")
     instruction = desk.field("Instruction")
     before = instruction.input_value()

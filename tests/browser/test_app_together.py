@@ -28,7 +28,7 @@ def elsewhere(browser: Browser) -> Iterator[BrowserContext]:
     other.close()
 
 
-def test_a_tab_that_nobody_touches_follows_a_run_and_an_edit_of_another_browser(
+def test_a_tab_that_no_one_touches_follows_a_run_and_an_edit_of_another_browser(
     visit, paced_app, endpoint, elsewhere
 ):
     endpoint.say(answer := held("It is written at length."))
@@ -67,7 +67,7 @@ def test_of_two_edits_of_one_revision_the_second_is_kept_until_its_author_decide
     mine.field("Instruction").fill("Tell it in two sentences.")
     theirs.select(0)
     theirs.choose("Worker", "steady-13b")
-    # Whoever types is told, and not disturbed.
+    # A person who types is informed, and not disturbed.
     expect(mine.page.get_by_text("This session has changed")).to_be_visible()
     expect(mine.field("Instruction")).to_have_value("Tell it in two sentences.")
     mine.leave_fields()

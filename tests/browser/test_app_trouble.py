@@ -1,4 +1,4 @@
-"""Trouble in a real browser: what cannot be used is refused in one sentence, and nothing of it is kept."""
+"""Failures in a real browser: what cannot be used is refused in one sentence, and nothing of it is kept."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_query_that_cannot_be_asked_is_refused_and_stays_in_its_box(visit, bui
 
 
 def document(*steps: dict[str, object], **fields: object) -> str:
-    """A workflow file; steps read nothing and go to the calculator unless they say otherwise."""
+    """A workflow file; steps read nothing and go to the calculator unless they name others."""
     common = {"instruction": "Solve it.", "worker": "calculator", "access": []}
     whole = {"format": "conductor-workflow", "version": 1, "query": "What is 1 + 1?"}
     return json.dumps(whole | {"steps": [common | step for step in steps]} | fields)

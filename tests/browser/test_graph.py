@@ -18,7 +18,7 @@ def open_page(visit, graph_demo):
     return lambda query="": visit(graph_demo, f"/?{query}")
 
 
-def test_a_click_selects_at_once_and_python_hears_of_it(open_page):
+def test_a_click_selects_at_once_and_python_reads_it(open_page):
     page = open_page()
     graph = Graph(page)
     graph.click(4)
@@ -33,7 +33,7 @@ ANOTHER_SERVER = """root => {
   const graph = root.__fg, { data } = graph.component, reports = [];
   const draw = (known) => graph.update({
     ...graph.component,
-    data: { ...data, selected: 1, selection_revision: 7, selection_known: known },
+    data: { ...data, selected: 1, selection_revision: 7, knows_selection: known },
     setStateValue: (name, value) => reports.push([name, value.step]),
   }, 0);
   draw(false);
@@ -64,7 +64,7 @@ def test_a_drag_from_a_port_to_a_later_card_adds_access(open_page):
         (1, 4, "Step 5 reads step 2 already"),
     ],
 )
-def test_an_illegal_drag_says_why_and_asks_for_nothing(open_page, read, reader, reason):
+def test_an_illegal_drag_states_why_and_asks_for_nothing(open_page, read, reader, reason):
     page = open_page()
     graph = Graph(page)
     graph.drag(read, reader)
@@ -138,7 +138,7 @@ def test_the_keyboard_moves_opens_and_leaves(open_page):
 # Where the button is on a card of each kind, card.test.mjs shows.
 @pytest.mark.parametrize("shape", ["review", "fan-out&n=30"])
 def test_what_is_inside_a_card_opens_by_a_click_on_its_button(open_page, shape):
-    page = open_page(f"told=1&locked=1&state=finished&shape={shape}")
+    page = open_page(f"remarks=1&locked=1&state=finished&shape={shape}")
     graph = Graph(page)
     assert [bool(opener) for opener in graph.ask("openers()")][:3] == [False, True, False]
     page.mouse.click(*graph.opener(1))
@@ -149,7 +149,7 @@ def test_what_is_inside_a_card_opens_by_a_click_on_its_button(open_page, shape):
 
 
 def test_what_is_inside_is_opened_by_key_and_by_tool_only_where_there_is_something(open_page):
-    page = open_page("told=1&locked=1")
+    page = open_page("remarks=1&locked=1")
     graph = Graph(page)
     graph.click(0)
     page.keyboard.press("o")
@@ -163,7 +163,7 @@ def test_what_is_inside_is_opened_by_key_and_by_tool_only_where_there_is_somethi
 
 
 def test_a_remark_takes_the_place_of_the_instruction(open_page):
-    graph = Graph(open_page("told=1&state=finished"))
+    graph = Graph(open_page("remarks=1&state=finished"))
     assert "cut off at the token limit" in graph.written()[2]
     assert "arithmetic" not in graph.written()[2]
     expect(graph.cards.nth(2)).to_contain_text("cut off at the token limit")
@@ -358,7 +358,7 @@ def test_a_branch_becomes_one_card_by_mouse_by_key_and_by_tool_and_expands_again
     graph.wait("graph.cards.length === 6")
 
 
-def test_what_is_finished_of_many_steps_is_collapsed_at_once_and_stays_so_on_a_page_loaded_anew(open_page):
+def test_what_is_finished_of_many_steps_is_collapsed_at_once_and_stays_so_on_a_page_loaded_again(open_page):
     page = open_page("shape=chain&n=12&state=finished&room=700")
     graph = Graph(page)
     graph.root.get_by_role("button", name="Collapse finished").click()

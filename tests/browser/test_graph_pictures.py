@@ -55,7 +55,7 @@ def test_steps_show_who_does_what_in_letters_that_can_be_read(open_graph, shapes
         assert graph.smallest_letters() >= 9.9, f"{shape} of {n}"
 
 
-def test_what_is_too_long_to_the_right_is_drawn_downwards_and_says_so_until_there_is_room(open_graph):
+def test_what_is_too_long_to_the_right_is_drawn_downwards_and_states_it_until_there_is_room(open_graph):
     graph = open_graph("shape=chain&n=7&direction=right")
     note = graph.root.get_by_text(NOTE)
     expect(note).to_be_visible()

@@ -346,7 +346,7 @@ def test_markup_in_every_text_is_shown_letter_for_letter(visit, paced_app):
     assert [url for url in urls if url.endswith(("query.png", "answer.png"))] == []
 
 
-def test_a_failed_step_says_why_and_the_rest_is_kept(visit, paced_app):
+def test_a_failed_step_states_why_and_the_rest_is_kept(visit, paced_app):
     session = paced_app.plant(
         Step(instruction="Find it.", worker="writer-8b"),
         Step(instruction="Break here.", worker="broken-1b"),

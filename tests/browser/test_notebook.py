@@ -31,7 +31,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> list[Cell]:
 
 
 def long_texts(count: int) -> Workflow:
-    """Steps of long words and names, each of which reads the two before it."""
+    """Steps of long words and names, each reads the two before it."""
     return Workflow.of(
         Step(
             instruction=("Measure ALL of it in MWh. " if at % 2 else "Überprüfungsverfahren") * 9,

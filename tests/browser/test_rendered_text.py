@@ -132,7 +132,7 @@ def test_a_hostile_text_runs_nothing_loads_nothing_and_stays_text(
     expect(page.get_by_role("region", name="deceiving links").get_by_role("link").first).to_contain_text(
         "evil.example"
     )
-    # `visit` looks at what was asked of other hosts, said to the console, and put up as a dialog.
+    # `visit` looks at what was asked of other hosts, written to the console, and put up as a dialog.
     urls = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
     # Chromium with a window loads the page's own icon, the headless shell does not.
     icons = page.evaluate("[...document.querySelectorAll('link[rel~=icon]')].map(({ href }) => href)")

@@ -103,7 +103,7 @@ class Graph:
         self.page.mouse.up()
 
     def written(self) -> list[str]:
-        """What each card says on the canvas, its lines joined."""
+        """What each card shows on the canvas, its lines joined."""
         return [" ".join(text for text, _ in card) for card in self.root.evaluate(WRITTEN)]
 
     def smallest_letters(self) -> float:
@@ -123,7 +123,7 @@ class Graph:
 
     @property
     def cards(self) -> Locator:
-        """What each card says, as it is read aloud."""
+        """The text of each card, as it is read aloud."""
         return self.stage.get_by_role("option")
 
 

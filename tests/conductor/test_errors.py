@@ -1,4 +1,4 @@
-"""Which errors show that a server was not reached, whoever raised them."""
+"""Which errors show that a server was not reached, whichever part raised them."""
 
 from __future__ import annotations
 

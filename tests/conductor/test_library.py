@@ -188,7 +188,7 @@ async def test_a_plan_over_the_limit_of_steps_may_keep_as_many() -> None:
     ("planner", "reason"),
     [(None, "cannot change a plan from words"), ("baseline:moa", "the workflow of its method")],
 )
-async def test_a_planner_that_reads_no_wishes_says_so(planner: str | None, reason: str) -> None:
+async def test_a_planner_that_reads_no_wishes_states_it(planner: str | None, reason: str) -> None:
     pool = pool_of(SimulatedWorker(name="alpha"), SimulatedWorker(name="beta"))
     with pytest.raises(PlanError, match=reason):
         await conductor.achange(READERS, "How?", "shorter", pool=pool, settings=Settings(planner=planner))

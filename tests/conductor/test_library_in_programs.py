@@ -156,7 +156,7 @@ def test_thirty_pools_give_their_connections_back(endpoint: Served, tmp_path: Pa
     until(lambda: not endpoint.connections, what="all connections are closed")
 
 
-def test_a_worker_that_calls_the_library_is_told_how_in_the_failure_of_its_step() -> None:
+def test_a_worker_that_calls_the_library_is_shown_how_in_the_failure_of_its_step() -> None:
     class Nested:
         card = WorkerCard(name="echo", kind="simulated", strengths="", model="nested")
 

@@ -17,7 +17,7 @@ _AMISS = {
 
 
 def check_soundness(file: Path, ledger: Ledger) -> None:
-    """Look into a closed file, as a kill left it; the view `said` is what `texts` is to hold."""
+    """Look into a closed file, as a kill left it; its view of texts is what `texts` is to hold."""
     with closing(sqlite3.connect(file)) as connection:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         for what, query in _AMISS.items() if tables else ():

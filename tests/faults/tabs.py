@@ -48,7 +48,7 @@ class Tabs:
     rng: Random
     rounds: int = 0
     edits: int = 0
-    given_up: int = 0
+    lost: int = 0
     restarts: int = 0
     phantoms: list[str] = field(default_factory=list)
     _open: ExitStack = field(default_factory=ExitStack)
@@ -114,7 +114,7 @@ class Tabs:
         try:
             act()
         except (Error, AssertionError):
-            self.given_up += 1
+            self.lost += 1
 
     # -- what a person does ----------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ def main() -> int:
                 tabs.round()
                 print(
                     f"{tabs.rounds} rounds, {tabs.restarts} restarts, {tabs.edits} edits tried, "
-                    f"{tabs.given_up} given up, {len(tabs.phantoms)} phantoms",
+                    f"{tabs.lost} given up, {len(tabs.phantoms)} phantoms",
                     flush=True,
                 )
         finally:

@@ -213,11 +213,11 @@ def test_a_change_came_true_whole_or_not_at_all(
     ],
     ids=["whole", "new", "a head without a revision", "a child before its parent"],
 )
-def test_half_a_revision_is_told_from_a_whole_one(history: dict[str, Any], true: bool) -> None:
+def test_half_a_revision_is_distinguished_from_a_whole_one(history: dict[str, Any], true: bool) -> None:
     assert whole(history) == true
 
 
-def only_begun(say: Say) -> None:
+def begin_only(say: Say) -> None:
     """Do nothing but that."""
     say(here=True)
     threading.Event().wait()
@@ -230,4 +230,4 @@ def test_a_process_begins_whatever_script_this_one_ran(
     script.__file__ = str(tmp_path / "page.py")
     Path(script.__file__).write_text("raise NameError('what only the page knows')", encoding="utf-8")
     monkeypatch.setitem(sys.modules, "__main__", script)
-    assert killed(only_begun, after=0.5) == [{"here": True}]
+    assert killed(begin_only, after=0.5) == [{"here": True}]

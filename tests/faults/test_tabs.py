@@ -30,10 +30,10 @@ def test_every_revision_is_an_edit_that_a_tab_was_made_to_make(tabs):
     for _ in range(3):
         tabs.round()
     assert tabs.phantoms == []
-    assert tabs.given_up < tabs.edits
+    assert tabs.lost < tabs.edits
 
 
-def test_a_revision_that_nobody_made_is_found(tabs):
+def test_a_revision_that_no_one_made_is_found(tabs):
     session = tabs.server.plant(Step(instruction="Find it.", worker="alpha"))
     with tabs.server.store() as store:
         head = store.revisions.head(session)

@@ -289,7 +289,7 @@ def test_a_run_whose_store_was_moved_away_is_whole_when_the_file_is_back(tmp_pat
 
 
 @pytest.mark.slow
-def test_whoever_meets_a_short_lock_waits_for_its_end(tmp_path: Path) -> None:
+def test_who_meets_a_short_lock_waits_for_its_end(tmp_path: Path) -> None:
     file = tmp_path / "conductor.db"
     with desk_over(SessionStore.open(f"sqlite:///{file}")) as desk, locked(file) as let_go:
         later = desk.bench.background.spawn(_renamed(desk))

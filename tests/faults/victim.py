@@ -30,7 +30,7 @@ _NEVER_BEGAN = 60.0
 """Seconds after which a process that sends nothing at all is an error of the harness."""
 
 Work = Callable[..., None]
-"""What a process does: it gets a `Say` first, then the arguments it was started with."""
+"""What a process does: it gets its pipe first, then the arguments it was started with."""
 
 
 @dataclass(frozen=True)

@@ -237,7 +237,7 @@ def _set(plan: Plan, at: int, **values: object) -> Plan | None:
 
 
 def _by_workers(step: Marked, instead: Mapping[str, str]) -> Marked:
-    """The step with other workers, none of which is its own fallback, and without a rule of nothing."""
+    """The step with other workers, none its own fallback, and without a rule of nothing."""
     worker, rule = instead.get(step.worker, step.worker), step.on_failure
     if rule is not None:
         fallback = instead.get(rule.fallback, rule.fallback)

@@ -47,7 +47,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Script:
-    """For each step what happens with its requests, whoever gets them: a kind, how many pieces come, and
+    """For each step what happens with its requests, by any worker: a kind, how many pieces come, and
     whether usage is reported. Later ones are answered. `varies`: each answer of the step is another.
     """
 
@@ -150,7 +150,7 @@ class _Call:
 
 @dataclass
 class Simulation:
-    """One run. After `played` its fields say what happened; `sent` counts each step's requests so far."""
+    """One run. After `played` its fields show what happened; `sent` counts each step's requests so far."""
 
     plan: Workflow
     workers: Mapping[str, SimWorker]
@@ -370,7 +370,7 @@ class Simulation:
         return (yield from self._fall_back(call, worker, kind))
 
     def _fall_back(self, call: _Call, worker: str, kind: str) -> Process:
-        """That of the worker's fallback in the pool; none where a text counts or a program broke."""
+        """That of the worker's fallback in the pool; nothing, if a text counts or a program broke."""
         other = self.workers[worker].fallback
         if kind == "breaks" or call.text or other is None:
             raise _NoAnswerError(kind)
@@ -540,7 +540,7 @@ class Simulation:
 
     @property
     def answer(self) -> tuple[int, str] | None:
-        """The step and the text that answer: the last response that says something."""
+        """The step and the text that answer: the last response that has words."""
         final = len(self.plan) - 1
         spoken = [at for at, output in self.outputs.items() if not output.is_empty]
         if final not in self.outputs or final not in self._covers or not spoken:

@@ -1,4 +1,4 @@
-"""Planning and running in rounds does what a few lines say: its calls, their times, its limits, its end."""
+"""Planning and running in rounds does what a few lines state: its calls, their times, its limits, its end."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def _broken_workers_fill_no_log() -> Iterator[None]:
 
 @given(data=st.data())
 @cases(1_000)
-def test_a_run_does_what_the_simulation_says(data: st.DataObject) -> None:
+def test_a_run_does_what_the_simulation_states(data: st.DataObject) -> None:
     _compare_runs(data)
 
 

@@ -219,7 +219,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _like(self, old: _Run, run: str, *, session: str) -> _Run:
         """What is expected of a run that was imported under that id."""
-        events = [_told_of(event, run) for event in old.events]
+        events = [_in_run(event, run) for event in old.events]
         if old.status != "running":
             return _Run(session, self.at, old.status, old.answer, events)
         end = self.store.runs.events(run)[-1]
@@ -280,7 +280,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.place.close()
 
 
-def _told_of(event: Event, run: str) -> Event:
+def _in_run(event: Event, run: str) -> Event:
     """The event, had it happened in that run."""
     if isinstance(event, StepFinished):
         output = event.output.model_copy(update={"run": run})

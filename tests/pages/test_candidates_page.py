@@ -35,7 +35,7 @@ BAD = plan_text((9, "Find it.", "[]"))
 
 @dataclass
 class HeldConductor(ScriptedConductor):
-    """Says its texts, "" meaning that it fails, once it is released."""
+    """Writes its texts, "" meaning that it fails, once it is released."""
 
     released: threading.Event = field(default_factory=threading.Event)
 
@@ -74,7 +74,7 @@ def texts(elements):
 
 
 def opened(bench, app, *texts_):
-    """A session whose Conductor has said the first of these texts, with its plans open in the drawer."""
+    """A session whose Conductor has written the first of these texts, with its plans open in the drawer."""
     bench.conductor.texts = list(texts_)
     session = bench.ask("Which one?").id
     bench.planning.begin(session)

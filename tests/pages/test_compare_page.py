@@ -1,4 +1,4 @@
-"""The compare page's wiring: its address says what is compared, and what is compared is on it."""
+"""The compare page's wiring: its address names what is compared, and what is compared is on it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def two_runs(bench, session):
 
 
 def texts(page):
-    """All words that the page says in Markdown and captions."""
+    """All words that the page shows in Markdown and captions."""
     return [element.value for element in (*page.markdown, *page.caption)]
 
 
@@ -47,7 +47,7 @@ def rows(page):
     return [box.label for box in page.expander]
 
 
-def test_an_empty_store_says_what_to_do(opened):
+def test_an_empty_store_states_what_to_do(opened):
     page = opened()
     assert not page.exception
     assert any(text.startswith("Nothing to compare yet.") for text in texts(page))
@@ -114,7 +114,7 @@ def test_the_session_opened_last_comes_before_a_newer_one(app, bench, two_runs):
     assert (page.query_params["left"], page.query_params["right"]) == two_runs
 
 
-def test_an_address_of_nothing_says_so_and_leaves_the_other_side(opened, two_runs):
+def test_an_address_of_nothing_states_it_and_leaves_the_other_side(opened, two_runs):
     page = opened(left="run:gone", right=two_runs[1])
     assert page.error[0].value.startswith("The left side")
     assert page.selectbox(key="compare-left-session").value is None
@@ -186,7 +186,7 @@ def test_the_workbench_leads_to_the_comparison_where_there_is_a_before(app, benc
     assert newer.id in query
 
 
-def test_a_pool_that_cannot_be_read_keeps_nobody_from_comparing(opened, two_runs, monkeypatch, tmp_path):
+def test_a_pool_that_cannot_be_read_keeps_no_one_from_comparing(opened, two_runs, monkeypatch, tmp_path):
     broken = tmp_path / "pool.toml"
     broken.write_text("not a pool", encoding="utf-8")
     services.close()

@@ -189,7 +189,7 @@ def test_a_step_that_never_ran_can_be_written_by_hand(app, bench, session):
     assert state.steps[2].request.seen[0].by_hand
 
 
-def test_a_pin_whose_inputs_have_changed_says_so(app, bench, ran):
+def test_a_pin_whose_inputs_have_changed_states_it(app, bench, ran):
     outputs = bench.state(bench.store.runs.latest(ran)).outputs
     written = outputs[0].by_hand("other", edit=HandEdit(at=1.0))
     workflow = head(bench, ran).workflow.with_pin(2, outputs[2]).with_pin(0, written)
@@ -228,7 +228,7 @@ def test_a_step_run_alone_sees_what_was_there_although_it_is_out_of_date(bench, 
     assert bench.running.outlook(ran).radius.runs == {0, 2}
 
 
-def test_an_edit_that_changes_no_answer_says_where_the_cascade_stopped(app, bench, session):
+def test_an_edit_that_changes_no_answer_states_where_the_cascade_stopped(app, bench, session):
     bench.editing.edit(
         session,
         bench.store.revisions.head(session).workflow.with_worker(0, "fixed").with_worker(2, "alpha"),
@@ -380,7 +380,7 @@ def test_an_experiment_that_another_process_makes_can_be_stopped(app, bench, ran
 
 
 @pytest.mark.parametrize("of_experiment", [True, False])
-def test_a_run_that_was_interrupted_before_it_told_anything_is_shown(
+def test_a_run_that_was_interrupted_before_it_reported_anything_is_shown(
     app, bench, ran, monkeypatch, of_experiment
 ):
     base = bench.store.runs.latest(ran)

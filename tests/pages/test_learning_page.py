@@ -87,7 +87,7 @@ def test_train_begins_with_what_was_set_and_opens_the_run(app, learn, monkeypatc
     settings = json.loads((learn / "demo" / "settings.json").read_text(encoding="utf-8"))
     assert (settings["seed"], settings["warm_steps"]) == (5, 300)
     shared = services.services().trainings
-    until(lambda: not shared.begun_here(shared.folder.resolve() / "demo"))
+    until(lambda: not shared.runs_here(shared.folder.resolve() / "demo"))
     assert "--threads 1 " in (learn / "demo" / trainings.LOG).read_text(encoding="utf-8")
 
 
@@ -115,7 +115,7 @@ def test_a_run_that_failed_names_why_and_can_be_resumed(app, learn, monkeypatch)
     page.button(key="train").click().run()
     until(lambda: "It ended with code 1." in texts(page) or texts(page.run()) is None)
     with monkeypatch.context() as ends_while_it_is_drawn:
-        ends_while_it_is_drawn.setattr(trainings.Trainings, "begun_here", lambda *_: True)
+        ends_while_it_is_drawn.setattr(trainings.Trainings, "runs_here", lambda *_: True)
         text = texts(page.run())
         assert "Training · starting" in text.replace("*", "")
         assert "It ended" not in text

@@ -59,7 +59,7 @@ def bench_of(url, conductor):
 
 @pytest.fixture
 def held(url, monkeypatch) -> Iterator[HeldConductor]:
-    """A Conductor that says what the test puts into its `texts`; the app is over its workbench."""
+    """A Conductor that writes what the test puts into its `texts`; the app is over its workbench."""
     conductor = HeldConductor(texts=[GOOD])
     conductor.released.set()
     conductor.bench = bench = bench_of(url, conductor)
@@ -85,7 +85,7 @@ def settled(held, page):
 
 
 def planned(held, app, *texts_, **settings):
-    """A session of the app whose Conductor has said the first of these texts."""
+    """A session of the app whose Conductor has written the first of these texts."""
     held.texts = list(texts_)
     session = held.bench.ask("Which one?", settings=Settings(**settings)).id
     held.bench.planning.begin(session)
@@ -150,7 +150,7 @@ def test_stopping_keeps_the_query_and_offers_a_way_on(app, held):
     assert page.button(key="run").label == "Run"
 
 
-def test_planning_that_was_interrupted_says_so_and_can_be_asked_for_again(app, held, monkeypatch):
+def test_planning_that_was_interrupted_states_it_and_can_be_asked_for_again(app, held, monkeypatch):
     session = held.bench.ask("Which one?").id
     with monkeypatch.context() as patched:
         patched.setattr(held.bench.store.processes.lock, "owner", "a store whose process died")
@@ -205,7 +205,7 @@ def offers_another_round(page):
     return any(option.startswith("Another round") for option in ways.proto.options)
 
 
-def test_a_rejected_second_round_leaves_the_answer_and_is_said_above_it(app, held):
+def test_a_rejected_second_round_leaves_the_answer_and_is_stated_above_it(app, held):
     page = planned(held, app, GOOD, BROKEN, GOOD)
     page.button(key="run").click().run()
     settled(held, page)
@@ -294,7 +294,7 @@ def test_an_edit_while_the_conductor_plans_is_refused(app, held, tab):
     assert button(page, "Stop")
 
 
-def test_a_run_over_its_budget_says_which_limit_and_opens_the_settings(app, held):
+def test_a_run_over_its_budget_states_which_limit_and_opens_the_settings(app, held):
     # The Conductor was called twice: once more after a refusal.
     page = planned(held, app, GOOD, budget=Budget(calls=3))
     page.button(key="run").click().run()
@@ -371,7 +371,7 @@ def test_the_last_worker_cannot_be_left_out(app, held):
     assert not page.checkbox(key=f"use-{session}-alpha").disabled
 
 
-def test_a_worker_that_the_pool_has_lost_is_said_and_can_be_left_out(app, held):
+def test_a_worker_that_the_pool_has_lost_is_stated_and_can_be_left_out(app, held):
     session = held.bench.ask("Which one?", settings=Settings(workers=("gone", "beta"))).id
     page = opened(app(session=session))
     button(page, "Plan again").click().run()

@@ -80,7 +80,7 @@ def press(page, key):
 
 
 def examined(page):
-    """The page once nobody is being tested."""
+    """The page once no worker is being tested."""
     probe = services.services().probe
     until(lambda: not probe.busy)
     return page.run()
@@ -180,7 +180,7 @@ def test_other_pages_name_the_workers_that_cannot_be_used(app, file):
     assert "cannot be used" not in page_text(app("workbench"))
 
 
-def test_the_built_in_pool_is_labelled_and_says_how_a_model_gets_in(app, tmp_path, monkeypatch):
+def test_the_built_in_pool_is_labelled_and_states_how_a_model_gets_in(app, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = app("pool")
     assert not page.exception
@@ -246,7 +246,7 @@ def test_long_pools_are_cut_into_pages(app, file):
 # -- a file that cannot be used ------------------------------------------------------------------------
 
 
-def test_a_wrong_file_opens_the_page_at_the_fault_and_is_mended_there(app, file):
+def test_a_wrong_file_opens_the_page_at_the_fault_and_is_fixed_there(app, file):
     wrong = POOL + f'api_key = "{KEY}"\n'
     file.write_text(wrong, encoding="utf-8")
     page = app("pool")
@@ -309,7 +309,7 @@ def test_a_worker_of_an_installed_package_is_shown_and_left_as_it_is(app, file, 
     assert file.read_text(encoding="utf-8") == (POOL + OTHER).replace("made-up words", "other words")
 
 
-def test_what_was_typed_is_kept_where_somebody_else_changed_the_file(app, file):
+def test_what_was_typed_is_kept_where_another_person_changed_the_file(app, file):
     page = app("pool")
     page.text_area[0].set_value(POOL.replace("m-1", "m-2")).run()
     theirs = POOL.replace("8192", "4096")
@@ -323,7 +323,7 @@ def test_what_was_typed_is_kept_where_somebody_else_changed_the_file(app, file):
 
 
 @pytest.mark.parametrize("name", ["workbench", "sessions"])
-def test_the_other_pages_say_what_is_wrong_and_lead_to_the_pool_page(app, file, name):
+def test_the_other_pages_state_what_is_wrong_and_lead_to_the_pool_page(app, file, name):
     file.write_text("[[worker]]\n", encoding="utf-8")
     page = app(name)
     assert not page.exception
@@ -332,7 +332,7 @@ def test_the_other_pages_say_what_is_wrong_and_lead_to_the_pool_page(app, file, 
     assert "pool" in links
 
 
-def test_a_file_that_goes_wrong_leaves_the_pool_as_it_was_and_says_so(app, file):
+def test_a_file_that_goes_wrong_leaves_the_pool_as_it_was_and_states_it(app, file):
     page = app()
     assert not page.warning
     file.write_text(POOL + "speed = 3\n", encoding="utf-8")
@@ -426,7 +426,7 @@ def test_a_worker_is_tested_and_its_health_shown(app, file, fake):
     assert lines.count("not tested") == 1
 
 
-def test_all_are_tested_and_what_is_wrong_is_said_under_its_row(app, file):
+def test_all_are_tested_and_what_is_wrong_is_stated_under_its_row(app, file):
     page = examined(press(app("pool"), "pool-test-all"))
     lines = texts(page)
     assert ":material/error: not reachable" in lines
@@ -477,7 +477,7 @@ def fill(page, **values):
 
 
 @pytest.mark.usefixtures("file")
-def test_what_is_missing_is_said_at_its_field(app):
+def test_what_is_missing_is_stated_at_its_field(app):
     page = press(press(app("pool"), "pool-add"), "pool-save")
     text = page_text(page)
     for message in (
@@ -524,7 +524,7 @@ def test_a_worker_is_changed_and_the_rest_of_the_file_stays(app, file):
     )
 
 
-def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_written(app, file):
+def test_what_is_wrong_is_stated_beside_its_field_and_nothing_is_written(app, file):
     page = press(app("pool"), "pool-icon-change-0")
     fill(page, base_url="nowhere", api_key_env=KEY, temperature=3.0, extra="top_k: 40")
     press(page, "pool-save")
@@ -547,7 +547,7 @@ def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_written(app, file
     assert 'name = "first"' in file.read_text(encoding="utf-8")
 
 
-def test_a_tokenizer_is_named_and_what_is_wrong_with_it_is_said_beside_its_field(app, file):
+def test_a_tokenizer_is_named_and_what_is_wrong_with_it_is_stated_beside_its_field(app, file):
     page = press(app("pool"), "pool-icon-change-0")
     fill(page, tokenizer="models/m-1.json")
     press(page, "pool-save")

@@ -82,7 +82,7 @@ def test_learn_begins_the_command_on_the_pool_file_and_opens_the_learning(app, l
     assert not page.exception
     assert page.query_params["planner"] == "mine"
     log = learn / "mine" / trainings.LOG
-    until(lambda: not services.services().trainings.begun_here((learn / "mine").absolute()))
+    until(lambda: not services.services().trainings.runs_here((learn / "mine").absolute()))
     command = log.read_text(encoding="utf-8").split()
     assert command[:4] == ["-m", "conductor", "learn", "mine"]
     assert {"--name=mine", f"--pool={pool}", "--limit=40", "--draws=2", "--budget-tokens=5000"} <= {*command}

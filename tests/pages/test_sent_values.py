@@ -27,7 +27,7 @@ PANELS = ("Timeline", "Check", "Trials", "Plans", "History")
 
 @pytest.fixture
 def ran(bench, session):
-    """The session with two runs, of which the second has a verdict."""
+    """The session with two runs; the second has a verdict."""
     for _ in range(2):
         run = bench.running.start(session).run
         bench.activities.wait(session)

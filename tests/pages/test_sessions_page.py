@@ -39,7 +39,7 @@ def press(page, label):
     next(button for button in page.button if button.label == label).click().run()
 
 
-def test_an_empty_store_says_what_to_do(app):
+def test_an_empty_store_states_what_to_do(app):
     page = app("sessions")
     assert not page.exception
     assert page.caption[0].value.startswith("No sessions yet.")
@@ -164,7 +164,7 @@ def test_a_session_is_renamed_and_its_title_shown_letter_for_letter(app, bench, 
     assert "Save" not in [button.label for button in page.button]
 
 
-def test_a_title_that_somebody_else_gave_meanwhile_is_not_overwritten_in_silence(app, bench, session):
+def test_a_title_that_another_person_gave_meanwhile_is_not_overwritten_in_silence(app, bench, session):
     page = ask(app("sessions"), "rename", session)
     page.text_input(key=f"title-{session}-0").set_value("Mine")
     bench.store.sessions.rename(session, "Theirs")

@@ -84,7 +84,7 @@ def test_markdown_shows_text_letter_for_letter(text, markdown):
     assert plain(text) == markdown
 
 
-def test_long_text_is_cut_and_says_so():
+def test_long_text_is_cut_and_states_it():
     assert plain("x" * 100_000, limit=10) == "x" * 10 + "…"
     assert plain("x" * 10, limit=10) == "x" * 10
 

@@ -49,7 +49,7 @@ def captions(page) -> str:
     return " ".join(caption.value for caption in page.caption)
 
 
-def test_an_empty_store_says_what_will_be_here(app):
+def test_an_empty_store_states_what_will_be_here(app):
     page = app("usage")
     assert not page.exception
     assert "No requests yet" in captions(page)

@@ -225,7 +225,7 @@ def test_undo_is_offered_after_an_edit_and_names_it(app, bench, session, three):
     assert not page.button(key="redo").disabled
 
 
-def test_a_workflow_whose_workers_left_the_pool_says_so_and_cannot_be_run(app, bench, session):
+def test_a_workflow_whose_workers_left_the_pool_states_it_and_cannot_be_run(app, bench, session):
     page = app(session=session)
     assert "Made with workers that your pool does not have: alpha, beta." in page.info[0].value
     assert page.button(key="run").disabled
@@ -259,7 +259,7 @@ def test_a_rejected_plan_shows_every_reason_and_the_ways_on(app, bench):
     [('kind = "simulated"\nspeed = 3', "unknown key"), ("", "kind")],
     ids=["wrong key", "no kind"],
 )
-def test_a_wrong_pool_file_is_said_on_both_pages(app, tmp_path, monkeypatch, entry, expected):
+def test_a_wrong_pool_file_is_stated_on_both_pages(app, tmp_path, monkeypatch, entry, expected):
     pool = tmp_path / "pool.toml"
     pool.write_text(f'[[worker]]\nname = "w"\n{entry}\n', encoding="utf-8")
     monkeypatch.setenv("CONDUCTOR_POOL", str(pool))
@@ -281,7 +281,9 @@ def a_folder_that_cannot_be_made(folder):
 
 
 @pytest.mark.parametrize("where", [words_for_a_database, a_folder_that_cannot_be_made])
-def test_a_database_that_cannot_be_used_is_said_on_both_pages_until_it_can(app, tmp_path, monkeypatch, where):
+def test_a_database_that_cannot_be_used_is_stated_on_both_pages_until_it_can(
+    app, tmp_path, monkeypatch, where
+):
     file = where(tmp_path)
     monkeypatch.setenv("CONDUCTOR_DATABASE_URL", f"sqlite:///{file}")
     for name in ("workbench", "sessions"):
@@ -399,7 +401,7 @@ def test_each_press_of_export_gives_a_file_out_once(app, session):
 
 
 @pytest.mark.thorough
-def test_a_refused_text_holds_an_export_back_and_says_so(app, session):
+def test_a_refused_text_holds_an_export_back_and_states_it(app, session):
     page = app(session=session)
     page.session_state["selected"] = 0
     page.run()

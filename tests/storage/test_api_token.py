@@ -51,7 +51,7 @@ def test_any_text_may_be_offered_as_a_token(text: str) -> None:
     assert not is_secret_of(new_secret().digest, text.encode(errors="replace").decode())
 
 
-def test_limits_are_told_in_words() -> None:
+def test_limits_are_reported_in_words() -> None:
     limits = TokenLimits(
         workers=("alpha", "beta"),
         tokens=20_000,

@@ -133,7 +133,7 @@ def test_an_older_store_is_edited_and_run_again(bench: Workbench, old: Path) -> 
     bench.store.sessions.restore(sessions(bench.store, old)["To be thrown away"].id)
 
 
-def test_a_run_that_an_older_version_was_torn_from_calls_all_steps_and_says_why(
+def test_a_run_that_an_older_version_was_torn_from_calls_all_steps_and_states_why(
     bench: Workbench, old: Path, request: pytest.FixtureRequest
 ) -> None:
     session = sessions(bench.store, old)[INTERRUPTED].id

@@ -30,7 +30,7 @@ ONE = plan_text((0, "solve it", "[]"))
 
 
 class Endless(ScriptedConductor):
-    """Begins to write, says so on stdout, and never ends."""
+    """Begins to write, reports it on stdout, and never ends."""
 
     async def stream(self, _request: PlanRequest) -> AsyncIterator[Delta | Completion]:
         yield Delta(text="Let me see")
@@ -115,7 +115,7 @@ def test_alternatives_that_were_asked_for_read_interrupted_and_leave_the_session
 
 
 def orphan(store: SessionStore, session: Session, monkeypatch: pytest.MonkeyPatch, **more: object) -> None:
-    """A planning whose owner's lock nobody holds."""
+    """A planning whose owner's lock is free."""
     with monkeypatch.context() as patched:
         patched.setattr(store.processes.lock, "owner", "a store whose process died")
         store.plans.begin("p", session.id, planner="c", planner_kind="model", **more)  # type: ignore[arg-type]

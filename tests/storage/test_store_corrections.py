@@ -142,7 +142,7 @@ def test_a_trial_is_no_answer_of_the_workflow(store: SessionStore) -> None:
 
 
 @pytest.mark.slow
-def test_an_edit_back_to_the_plan_tells_what_the_plan_answers(store: SessionStore) -> None:
+def test_an_edit_back_to_the_plan_shows_what_the_plan_answers(store: SessionStore) -> None:
     first = planned(store, "find")
     back = edit(store, first.session, "find")
     ran(store, back, "n1", answer="planned so")

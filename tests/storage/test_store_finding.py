@@ -1,4 +1,4 @@
-"""Sessions are found by what they say and what they are, and the index never drifts from the rows."""
+"""Sessions are found by their words and their kind, and the index never drifts from the rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def used(store: SessionStore, run: str, *tokens: int | None, outcome: RunOutcome
 
 @pytest.fixture
 def searched(store: SessionStore) -> SessionStore:
-    """Three sessions that say something in each of their texts."""
+    """Three sessions that have words in each of their texts."""
     sky = store.sessions.create("Pourquoi le ciel est-il bleu à midi?", title="Sky").id
     store.revisions.add(sky, chain("Measure the wavelengths"), origin="human")
     store.revisions.add(sky, chain("Ask Rayleigh"), origin="human")
@@ -90,7 +90,7 @@ MATCHES = {
     "sky\x00": ["Sky"],
     "x" * 5000: [],
 }
-"""What is searched for, and the titles of the sessions that say it."""
+"""What is searched for, and the titles of the sessions that have it."""
 
 
 def test_a_search_looks_into_every_text_of_a_session(searched: SessionStore) -> None:
@@ -148,7 +148,7 @@ def test_filters_leave_in_what_all_of_them_are_true_of(store: SessionStore) -> N
     assert titles(store, deleted=True, tags=("kept",), search="two") == ["two"]
 
 
-def test_a_summary_tells_what_a_list_shows(store: SessionStore) -> None:
+def test_a_summary_shows_what_a_list_shows(store: SessionStore) -> None:
     session = store.sessions.create("q", origin="terminal").id
     summary = store.sessions.listed()[0]
     assert (summary.tokens, summary.runs, summary.workers, summary.tags) == (None, 0, (), ())

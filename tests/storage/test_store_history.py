@@ -1,4 +1,4 @@
-"""Revisions as a tree: branches beside the head, what is restored, and heads that somebody else moved."""
+"""Revisions as a tree: branches beside the head, what is restored, and heads that another person moved."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_first_revision_becomes_the_head_in_any_case(store: SessionStore, se
 @pytest.mark.parametrize(
     ("move", "expected"), [(Revisions.undo, "nothing was undone"), (Revisions.redo, "nothing was redone")]
 )
-def test_a_head_that_somebody_else_moved_is_left_alone(
+def test_a_head_that_another_person_moved_is_left_alone(
     store: SessionStore, session: str, move: Callable[..., object], expected: str
 ) -> None:
     revision = store.revisions.add(session, chain("a"), origin="human")

@@ -62,7 +62,7 @@ def test_a_note_is_on_its_own_session_only(store: SessionStore, session: str) ->
     assert store.notes.of_session(session) == ()
 
 
-def test_those_who_look_on_read_notes_and_write_none(store: SessionStore, session: str) -> None:
+def test_watchers_read_notes_and_write_none(store: SessionStore, session: str) -> None:
     entry = store.notes.add(session, note())
     viewed = store.view_only()
     assert viewed.notes.of_session(session) == (entry,)

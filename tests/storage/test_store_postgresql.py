@@ -123,7 +123,7 @@ def test_an_event_whose_connection_is_cut_in_the_middle_of_its_write_is_kept_wit
         assert [event.seq for event in store.runs.events("r")] == [0, 1]
 
 
-def test_who_waits_too_long_for_a_writer_is_told(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_too_long_for_a_writer_is_informed(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(databases, "_SESSION", ("lock_timeout = 50",))
     with SessionStore.open(database) as store:
         other = Database(database)
@@ -184,7 +184,7 @@ def test_a_store_of_a_version_that_is_not_read_is_refused(database: str, version
         SessionStore.open(database)
 
 
-def test_whoever_reads_sees_one_state_and_cannot_write(database: str) -> None:
+def test_who_reads_sees_one_state_and_cannot_write(database: str) -> None:
     with SessionStore.open(database) as store:
         reading = Database(database)
         with reading.transaction(to="read") as connection:
@@ -200,7 +200,7 @@ def test_whoever_reads_sees_one_state_and_cannot_write(database: str) -> None:
         reading.close()
 
 
-def test_what_the_server_refuses_is_said_in_words(postgres: PostgresServer) -> None:
+def test_what_the_server_refuses_is_stated_in_words(postgres: PostgresServer) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nobody = f"postgresql://me:hush@127.0.0.1:{free.getsockname()[1]}/name"
@@ -216,7 +216,7 @@ def test_what_the_server_refuses_is_said_in_words(postgres: PostgresServer) -> N
         assert "hush" not in str(caught.value)
 
 
-def test_who_may_not_make_tables_is_told(postgres: PostgresServer, database: str) -> None:
+def test_who_may_not_make_tables_is_informed(postgres: PostgresServer, database: str) -> None:
     name = database.rpartition("/")[2]
     with pytest.raises(StorageError, match="does not let this user do that"):
         SessionStore.open(postgres.url(name, user="guarded", password="right"))
@@ -237,5 +237,5 @@ def test_who_may_not_make_tables_is_told(postgres: PostgresServer, database: str
         (psycopg.errors.ConnectionTimeout("connection timeout expired"), "cannot be reached"),
     ],
 )
-def test_a_servers_trouble_is_said_in_words(error: psycopg.Error, expected: str) -> None:
+def test_a_servers_failure_is_stated_in_words(error: psycopg.Error, expected: str) -> None:
     assert expected in explanation(sqlalchemy.exc.DBAPIError("SELECT 1", {}, error))

@@ -1,4 +1,4 @@
-"""Rates in the store: what a minute brings to each token and person, whoever counts, whatever the clock."""
+"""Rates in the store: the rate of each token and person, in any process, at any time of the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in the store: started, told in events, ended; outputs under their fingerprints."""
+"""Runs in the store: started, reported in events, ended; outputs under their fingerprints."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_the_state_of_a_run_is_the_fold_of_its_events(store: SessionStore, count
         ((*_EVENTS[:3], *_EVENTS[4:]), "finished", ["interrupted"], "done"),
     ],
 )
-def test_a_run_of_which_events_were_lost_can_still_be_read(
+def test_a_run_that_lost_events_can_still_be_read(
     store: SessionStore, events: tuple[Event, ...], status: str, steps: list[str], answer: str | None
 ) -> None:
     begin(store, store.sessions.create("q").id, "r")

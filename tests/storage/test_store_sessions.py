@@ -101,7 +101,7 @@ def test_search_looks_into_titles_queries_and_answers(
 
 
 @pytest.mark.slow
-def test_the_state_says_what_happened_last(store: SessionStore, session: str) -> None:
+def test_the_state_states_what_happened_last(store: SessionStore, session: str) -> None:
     states = [store.sessions.listed()[0].state]
     _plan(store, session, INVALID)
     states.append(store.sessions.listed()[0].state)
@@ -139,7 +139,7 @@ def test_planning_that_was_stopped_has_not_failed_and_a_session_with_a_workflow_
 
 
 @pytest.mark.slow
-def test_a_summary_tells_the_shape_of_the_current_workflow(store: SessionStore, session: str) -> None:
+def test_a_summary_shows_the_shape_of_the_current_workflow(store: SessionStore, session: str) -> None:
     assert (store.sessions.listed()[0].topology, store.sessions.listed()[0].steps) == (None, None)
     store.revisions.add(session, chain("a"), origin="human")
     store.revisions.add(session, chain("a", "b", "c"), origin="human")

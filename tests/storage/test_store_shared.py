@@ -60,7 +60,7 @@ def test_a_process_that_is_killed_is_noticed_and_one_that_is_suspended_lives(url
         until(lambda: all(_thinks(bench, other) for other in (killed, suspended)))
         suspended.signal(signal.SIGSTOP)
         killed.signal(signal.SIGKILL)
-        # Nobody looks here: the store itself does.
+        # No test looks here: the store itself does.
         until(lambda: bench.store.runs.find(killed.run).status == "interrupted")
         # What was finished is reused, and the steps that were not are run again.
         radius = bench.running.outlook(killed.session).radius

@@ -51,7 +51,7 @@ def test_a_token_needs_a_name_that_can_be_shown(store: SessionStore, name: str) 
     assert store.tokens.listed() == ()
 
 
-def test_an_unknown_token_is_said_to_be_unknown(store: SessionStore) -> None:
+def test_an_unknown_token_is_called_unknown(store: SessionStore) -> None:
     for ask in (store.tokens.revoke, store.tokens.spent):
         with pytest.raises(StorageError, match="There is no token 'nobody'"):
             ask("nobody")

@@ -1,4 +1,4 @@
-"""What goes wrong around a store is said in one sentence, and nothing that was saved is lost."""
+"""What goes wrong around a store is reported in one sentence, and nothing that was saved is lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _use(url: str) -> None:
 
 
 def _use_without_privileges(url: str) -> BaseException | None:
-    """What `_use` raises as somebody who owns nothing more than the files."""
+    """What `_use` raises as a user who owns nothing more than the files."""
     with ThreadPoolExecutor(1, initializer=give_up_privileges) as thread:
         return thread.submit(_use, url).exception()
 
@@ -225,7 +225,7 @@ def _an_end_that_met_a_locked_store(url: str, file: Path) -> Iterator[SessionSto
 
 
 @pytest.mark.slow
-def test_a_run_may_start_after_one_whose_end_met_trouble(url: str, file: Path) -> None:
+def test_a_run_may_start_after_one_whose_end_met_a_failure(url: str, file: Path) -> None:
     with _an_end_that_met_a_locked_store(url, file) as store:
         begin(store, store.runs.find("r").session, "next")
         assert (store.runs.find("r").status, store.runs.find("r").answer) == ("finished", "a")
@@ -234,7 +234,7 @@ def test_a_run_may_start_after_one_whose_end_met_trouble(url: str, file: Path) -
 
 
 @pytest.mark.slow
-def test_an_end_that_met_trouble_is_kept_once_when_it_is_over(url: str, file: Path) -> None:
+def test_an_end_that_met_a_failure_is_kept_once_when_it_is_over(url: str, file: Path) -> None:
     with _an_end_that_met_a_locked_store(url, file) as store:
         for _ in range(3):
             assert store.processes.mark_interrupted() == ()
@@ -244,7 +244,7 @@ def test_an_end_that_met_trouble_is_kept_once_when_it_is_over(url: str, file: Pa
 
 
 @pytest.mark.slow
-def test_an_end_that_met_trouble_is_kept_when_the_store_closes(url: str, file: Path) -> None:
+def test_an_end_that_met_a_failure_is_kept_when_the_store_closes(url: str, file: Path) -> None:
     with _an_end_that_met_a_locked_store(url, file):
         pass
     with SessionStore.open(url) as store:
@@ -252,7 +252,7 @@ def test_an_end_that_met_trouble_is_kept_when_the_store_closes(url: str, file: P
 
 
 @pytest.mark.slow
-def test_whoever_reads_cannot_write(url: str) -> None:
+def test_who_reads_cannot_write(url: str) -> None:
     SessionStore.open(url).close()
     database = Database(url)
     with pytest.raises(StorageError, match="cannot be written"), database.transaction(to="read") as reading:
@@ -326,7 +326,7 @@ def test_a_fault_of_the_program_fails_what_it_was_in_and_nothing_else(
 
 
 @pytest.mark.slow
-def test_what_happens_while_the_store_is_written_anew_for_long_is_kept_afterwards(
+def test_what_happens_while_the_store_is_written_again_for_long_is_kept_afterwards(
     store: SessionStore,
 ) -> None:
     begin(store, store.sessions.create("q").id, "r")
@@ -339,7 +339,7 @@ def test_what_happens_while_the_store_is_written_anew_for_long_is_kept_afterward
 
 
 @pytest.mark.slow
-def test_a_closed_store_says_so(url: str) -> None:
+def test_a_closed_store_states_it(url: str) -> None:
     store = SessionStore.open(url)
     session = store.sessions.create("q").id
     store.close()

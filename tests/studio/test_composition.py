@@ -127,7 +127,7 @@ def test_a_run_under_way_keeps_the_pool_it_began_with(bench: Workbench, pool_fil
     assert bench.store.runs.of_session(other)[0].answer == "new"
 
 
-def test_while_the_file_is_wrong_the_pool_before_it_stays_and_the_fault_is_told(
+def test_while_the_file_is_wrong_the_pool_before_it_stays_and_the_fault_is_reported(
     url: str, pool_file: Path
 ) -> None:
     pool_file.write_text(one("alpha"), encoding="utf-8")
@@ -176,7 +176,7 @@ def test_a_file_that_cannot_be_read_is_a_fault(pool_file: Path) -> None:
     assert "cannot be read" in str(configured.fault)
 
 
-def test_a_tokenizer_that_is_put_where_the_file_says_mends_the_fault(
+def test_a_tokenizer_that_is_put_where_the_file_states_fixes_the_fault(
     bench: Workbench, pool_file: Path
 ) -> None:
     tokenized = KEYED.replace("api_key_env", "tokenizer").replace("ALPHA_API_KEY", "t.json")

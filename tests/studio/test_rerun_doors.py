@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from conductor.engine.experiments import EdgeTest, Swap
-from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.runs.request import RunRequest

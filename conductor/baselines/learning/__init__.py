@@ -1,1 +1,1 @@
-"""What baselines learn by: vectors, descent, and the methods. Loaded where one is used: it brings numpy."""
+"""Learners of baselines: vectors, descent, and the methods. Loaded where one is used: it brings numpy."""

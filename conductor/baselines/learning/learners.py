@@ -97,7 +97,7 @@ async def fit(
     )
 
 
-async def plan(
+async def learnt_plan(
     request: PlanRequest, options: Options, fitted: Fitted, client: CountedEmbeddings | None
 ) -> tuple[Workflow, str]:
     """The workflow of a fitted method, and why. Raises `PlanError` for another pool than it was fitted on."""

@@ -93,7 +93,7 @@ def sample_sample_loss(similarity: Matrix, compared: Indexes, of: Indexes) -> tu
     """The sample-sample contrastive loss and its gradient by `similarity`, questions x questions.
 
     Row by row, the question in `of` is compared with those in `compared`: first one of its own cluster, then
-    others' (see `neighbours`).
+    others' (see `drawn_neighbours`).
     """
     gradient = np.zeros_like(similarity)
     if not len(of):
@@ -105,7 +105,7 @@ def sample_sample_loss(similarity: Matrix, compared: Indexes, of: Indexes) -> tu
     return loss, gradient
 
 
-def neighbours(
+def drawn_neighbours(
     clusters: Indexes, draw: np.random.Generator, *, negatives: int = NEGATIVES
 ) -> tuple[Indexes, Indexes]:
     """For the sample-sample loss: drawn for each question one of its own cluster and `negatives` of others.
@@ -137,7 +137,7 @@ class _Model:
         hidden = questions @ self.projection.T
         near, vectors = unit(hidden), unit(self.workers)
         _, by_worker = sample_llm_loss(near @ vectors.T, scores)
-        _, by_question = sample_sample_loss(near @ near.T, *neighbours(clusters, draw))
+        _, by_question = sample_sample_loss(near @ near.T, *drawn_neighbours(clusters, draw))
         by_near = by_worker @ vectors + (by_question + by_question.T) @ near
         by_hidden = _through_unit(hidden, near, by_near)
         return by_hidden.T @ questions, _through_unit(self.workers, vectors, by_worker.T @ near)

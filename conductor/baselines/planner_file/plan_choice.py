@@ -1,4 +1,4 @@
-"""Which of the plans that were tried fits a question: by what they came to on the questions nearest to it.
+"""Chooses for a question the tried plan that did best on the questions nearest to it.
 
 Pure; vectors are rows of length 1.
 """
@@ -143,7 +143,7 @@ def neighbours_by_plans(file: PlannerFile, vector: Matrix, questions: Matrix) ->
     return tuple(Neighbour(int(at), float(similarities[at])) for at in order if apart[at] < np.inf)
 
 
-def left_out(right: Matrix, questions: Matrix) -> Matrix:
+def leave_one_out(right: Matrix, questions: Matrix) -> Matrix:
     """For each plan, a row of `right`, how likely it is right on each question by what it did on others."""
     return _regression(right, questions)[0]
 

@@ -1,4 +1,4 @@
-"""What a planner that learnt writes into its Conductor's prompt in place of what stands there.
+"""A planner that learnt replaces texts of its Conductor's prompt by these.
 
 Values only, which a model may have written: their lengths are bounded, and the prompt takes each in one line.
 """

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conductor.baselines.learning.vectors import Indexes, Matrix, Vector
-from conductor.baselines.planner_file.plan_choice import left_out
+from conductor.baselines.planner_file.plan_choice import leave_one_out
 from conductor.baselines.planner_file.planner_file import TriedPlan, TriedQuestion
 from conductor.baselines.search.instructions import Instructions
 from conductor.baselines.search.moves import LESS, Making, child
@@ -80,7 +80,7 @@ class Archive:
     @cached_property
     def worth(self) -> Matrix:
         """For each plan and question how likely it is right there, by what it came to on the others."""
-        return left_out(self.right, self.rows)
+        return leave_one_out(self.right, self.rows)
 
     @cached_property
     def is_solved(self) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Where the labels of points stand, so that they cover as little as may be. Pure.
+"""Places the labels of points so that they cover as little as possible. Pure.
 
 Knows boxes in pixels from the upper left corner; knows no planner.
 """

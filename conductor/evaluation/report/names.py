@@ -1,4 +1,4 @@
-"""What planners are called where people read. Pure."""
+"""Names planners for readers. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader has to know of the figures of a table, in sentences: their unit, tests, and what they see.
+"""The remarks on the figures of a table, in sentences: their unit, tests, and what they see.
 
 Knows the table; draws nothing.
 """

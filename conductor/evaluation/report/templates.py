@@ -11,7 +11,7 @@ from conductor.evaluation.report.names import planner_name
 from conductor.evaluation.score import WITHOUT_VERDICT, outage_words
 from conductor.evaluation.statistics import MeanDifference, PairedDifference
 from conductor.text.formatting import dollars, duration, p_value
-from conductor.workflow.edits import words
+from conductor.workflow.edits import edit_words
 
 UNKNOWN = "-"
 
@@ -81,7 +81,7 @@ TEMPLATES.filters |= {
     "signed": _signed,
     "signed_dollars": _signed_dollars,
     "planner": planner_name,
-    "edits": words,
+    "edits": edit_words,
     "outages": outage_words,
 }
 TEMPLATES.globals |= {"without_verdict": WITHOUT_VERDICT}

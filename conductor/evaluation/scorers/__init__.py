@@ -1,4 +1,4 @@
-"""How a response is compared with what is right: each kind of scorer a file, all with the same result."""
+"""Scorers compare a response with what is right: each kind a file, all with the same result."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whether an answer is the accepted one, by the scorer of evaluations that the person chose, and whether any
-answer could be.
+"""Compares an answer with the accepted one, by the scorer of evaluations that the person chose; refuses a
+target that no answer could match.
 
 Knows items and scorers; nothing of runs.
 """
@@ -67,7 +67,7 @@ def _is_python(text: str) -> bool:
     return True
 
 
-async def compared(answer: str, accepted: Accepted) -> Score:
+async def score_answer(answer: str, accepted: Accepted) -> Score:
     """The score of an answer. Raises `WorkerError` where formulas cannot be compared on this system."""
     return await score(answer, _item(accepted))
 

@@ -81,7 +81,7 @@ async def mathematics(response: str, item: Item) -> Score:
         return Score.of(False, answer, reason="the number is written in another base")
     if _PROSE.search(answer) and not re.search(r"[\d\\$=]", answer):
         return Score.no_answer(answer, "the answer is no formula")
-    reply = await _PROCESSES.ask(asked_of(answer, item))
+    reply = await _PROCESSES.ask(process_line(answer, item))
     verdict = json.loads(reply) if reply else "lost"
     if verdict is None:
         return Score.no_answer(answer, "the answer is no formula")
@@ -108,7 +108,7 @@ async def is_formula(text: str) -> bool:
     return bool(reply and json.loads(reply))
 
 
-def asked_of(answer: str, item: Item) -> str:
+def process_line(answer: str, item: Item) -> str:
     """The line that a process is sent."""
     return json.dumps({"answer": _in_marks(answer), "targets": [_in_marks(each) for each in item.target]})
 

@@ -1,4 +1,4 @@
-"""What may be concluded from right and wrong answers. Pure.
+"""Statistics of right and wrong answers. Pure.
 
 The unit is the question: several answers to one are its share of right ones, and never raise the number of
 questions.

@@ -1,4 +1,4 @@
-"""What paired differences may come to once answers that are missing are given: bounds, and verdicts. Pure.
+"""Bounds of paired differences while answers are missing, and their verdicts. Pure.
 
 A conclusion from them holds however those answers turn out to be, whatever their number is.
 """

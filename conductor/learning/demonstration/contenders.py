@@ -1,4 +1,4 @@
-"""What a Conductor has to beat on the same questions: each worker alone, a perfect router, Mixture-of-Agents.
+"""The contenders of a Conductor on the same questions: each worker alone, a router, Mixture-of-Agents.
 
 Knows workflows and outcomes; knows no model. The perfect router is no planner: it is right wherever any
 worker alone is, which no choice of one worker for a question can exceed. Neither is the best constant plan of
@@ -13,7 +13,7 @@ from statistics import fmean
 
 from conductor.baselines.ensembles import mixture_of_agents, single
 from conductor.evaluation.statistics import Interval, paired_difference, wilson, with_holm
-from conductor.learning.demonstration.exam import Exam, Result, item_of, right_by_question
+from conductor.learning.demonstration.exam import Exam, Result, exam_item, right_by_question
 from conductor.learning.reward import Judge, Outcome
 from conductor.orchard import FAMILIES, Family
 from conductor.values.messages import Sampling, Value
@@ -74,7 +74,7 @@ async def constant_plans(judge: Judge, names: Sequence[str]) -> Mapping[Family, 
         plans = dict.fromkeys([question.oracle for question in members])
         right = {}
         for plan in (*plans, *(single(name, Sampling()) for name in names)):
-            outcomes = await judge.run([plan] * len(members), [item_of(question) for question in members])
+            outcomes = await judge.run([plan] * len(members), [exam_item(question) for question in members])
             right[plan] = sum(outcome.right for outcome in outcomes)
         best[family] = max(right, key=right.__getitem__)
     return best
@@ -98,7 +98,7 @@ def reachable(exam: Exam, others: Mapping[str, Sequence[Outcome]]) -> float:
     return count / len(exam.questions)
 
 
-def table_of(
+def contender_rows(
     exam: Exam, result: Result, start: Result, others: Mapping[str, Sequence[Outcome]]
 ) -> list[Contender]:
     """The rows of the Conductor and of its `start`, with the tokens of their planning, and those of the

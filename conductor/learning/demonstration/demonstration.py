@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
-from conductor.learning.demonstration.contenders import Results, contenders, reachable, table_of
+from conductor.learning.demonstration.contenders import Results, contender_rows, contenders, reachable
 from conductor.learning.demonstration.exam import (
     PLANS,
     Exam,
@@ -267,7 +267,7 @@ class Demonstration:
         wordings = Exam.of(count, names, seed=_EXAM_SEED, split="wordings")
         start = await Result.of(self._before["plans"], self._before["planning"], exam, self._judge)
         results = Results(
-            rows=tuple(table_of(exam, greedy, start, others)),
+            rows=tuple(contender_rows(exam, greedy, start, others)),
             sampled_before=self._before["right"]["sampled"],
             sampled=(await self._result(exam, temperature=1.0)).accuracy,
             greedy_before=start.accuracy,

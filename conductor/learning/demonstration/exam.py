@@ -1,4 +1,4 @@
-"""How good a small Conductor is on a fixed set of the orchard's questions: plans, answers, tokens.
+"""Examines a small Conductor on a fixed set of the orchard's questions: plans, answers, tokens.
 
 Knows the orchard and outcomes; plans are given as texts, so this imports no torch.
 """
@@ -27,7 +27,7 @@ FEWEST_WORKERS = 4
 """A random pool has as many at least."""
 
 
-def item_of(question: Question) -> Item:
+def exam_item(question: Question) -> Item:
     """The question as the scorers take it."""
     return Item(id=question.text[:200], input=question.text, target=question.answer)
 
@@ -60,7 +60,7 @@ class Exam:
 
     @property
     def items(self) -> list[Item]:
-        return [item_of(question) for question in self.questions]
+        return [exam_item(question) for question in self.questions]
 
     @property
     def prompts(self) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from conductor.learning.demonstration.exam import item_of, random_pool
+from conductor.learning.demonstration.exam import exam_item, random_pool
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.learning.demonstration.warm_start import BETAS
 from conductor.learning.gauges import Gauges, gauges_of
@@ -29,7 +29,7 @@ CHUNK = 64
 
 
 @dataclass(frozen=True)
-class StepTaken:
+class TrainingStep:
     """The gauges of a step, and calls of workers made and saved by it."""
 
     gauges: Gauges
@@ -69,7 +69,7 @@ class Grpo:
             model.parameters(), lr=settings.grpo_lr, betas=BETAS, weight_decay=0.0
         )
 
-    async def take_step(self) -> StepTaken:
+    async def take_step(self) -> TrainingStep:
         """Sample a batch of plans, run them, learn from their rewards."""
         settings, group = self._settings, self._settings.group
         questions = draw(settings.questions, seed=self._rng.getrandbits(48))
@@ -85,7 +85,7 @@ class Grpo:
         calls, saved = self._judge.calls, self._judge.saved
         outcomes = await self._judge.judge(
             sampled.texts,
-            [item_of(question) for question in questions for _ in range(group)],
+            [exam_item(question) for question in questions for _ in range(group)],
             [pool for pool in pools for _ in range(group)],
         )
         rewards = [self._reward.of(outcome) for outcome in outcomes]
@@ -96,7 +96,7 @@ class Grpo:
             for question, pool in zip(questions, pools, strict=True)
             for steps in [_steps_needed(question, pool)] * group
         ]
-        return StepTaken(
+        return TrainingStep(
             gauges_of(outcomes, rewards, needed, group=group),
             self._judge.calls - calls,
             self._judge.saved - saved,

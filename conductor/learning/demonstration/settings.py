@@ -1,4 +1,4 @@
-"""What the demonstration of learning is set to. A value; knows nothing of training."""
+"""The settings of the demonstration of learning. A value; knows nothing of training."""
 
 from __future__ import annotations
 

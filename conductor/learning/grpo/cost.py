@@ -1,4 +1,4 @@
-"""What a training will call and spend, by the pool's prices: a low figure and a high one. Pure.
+"""Forecasts the calls and dollars of a training by the pool's prices: a low figure and a high one. Pure.
 
 Knows the recipe and the engine's estimate of a run; shared outputs are called once, so that both may be less.
 """

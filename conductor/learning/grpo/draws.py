@@ -1,4 +1,4 @@
-"""What a training asks: for each step its questions, and the workers that each one's plan may use. Pure.
+"""Draws the questions of each training step, and the workers that each plan may use. Pure.
 
 Knows items, cards and the Conductor's prompt; the same recipe always draws the same.
 """

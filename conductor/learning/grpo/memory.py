@@ -1,4 +1,4 @@
-"""What a training takes of a GPU's memory, and of the machine's where states are there. Pure arithmetic.
+"""Computes the memory that a training takes of a GPU, and of the machine for states that lie there. Pure.
 
 A lower bound: what it refuses cannot run. Knows the recipe and sizes; knows no GPU.
 """

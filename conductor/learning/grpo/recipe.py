@@ -1,4 +1,4 @@
-"""What a large Conductor's training by reinforcement is set to. A value; knows nothing of training."""
+"""The settings of a large Conductor's training by reinforcement. A value; knows nothing of training."""
 
 from __future__ import annotations
 

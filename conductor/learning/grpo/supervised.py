@@ -59,6 +59,6 @@ def _text(file: PlannerFile, at: int, names: Sequence[str], recipe: GrpoRecipe) 
         return None
 
 
-def steps_of(lessons: int, epochs: int) -> int:
+def training_steps(lessons: int, epochs: int) -> int:
     """The steps of so many epochs."""
     return ceil(lessons * epochs / BATCH)

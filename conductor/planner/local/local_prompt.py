@@ -1,4 +1,4 @@
-"""What a small Conductor reads and writes: one prompt, one form of plan, and which names it may write. Pure.
+"""The prompt and the form of plan of a small Conductor, and which names it may write. Pure.
 
 Training and serving build their texts here, so both are the same. Knows token ids; knows no model.
 

@@ -1,1 +1,1 @@
-"""From a Conductor's completion to the plan in it: lists in any of its dialects, with every repair named."""
+"""The parser finds the plan in a Conductor's completion: lists in any dialect, with every repair named."""

@@ -1,1 +1,1 @@
-"""What a Conductor is sent: the prompt, its examples, and the form that its answer must have."""
+"""The prompt of a Conductor: its layouts, its examples, and the form that its answer must have."""

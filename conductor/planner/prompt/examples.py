@@ -233,7 +233,7 @@ def example_instructions() -> Mapping[str, str]:
     }
 
 
-def written(example: Example, writing: Writing) -> str:
+def example_text(example: Example, writing: Writing) -> str:
     """The completion that an example stands for."""
     steps = [
         (step.worker, step.instruction, _access(example.steps, at, writing.dialect))

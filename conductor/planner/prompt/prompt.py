@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from conductor.planner.conductor import PlanRequest
-from conductor.planner.prompt.examples import Writing, examples, solved_examples, written
-from conductor.planner.prompt.research_prompt import research_messages
+from conductor.planner.prompt.examples import Writing, example_text, examples, solved_examples
+from conductor.planner.prompt.research_prompt import research_conversation
 from conductor.planner.prompt.sentences import (
-    CHANGE_ASKED,
     CHANGE_HOW,
+    CHANGE_INSTRUCTION,
     THRIFT,
     TOOLS,
     access_words,
@@ -92,7 +92,7 @@ def plan_messages(
     """
     writing = Writing(dialect, form, room_to_think, tools=bool(request.tools_for(style)))
     if style == "research":
-        messages = research_messages(request, writing, wording or OURS)
+        messages = research_conversation(request, writing, wording or OURS)
     else:
         messages = _layout_messages(request, writing)
     for report in request.rejected:
@@ -176,7 +176,7 @@ def _change(change: ChangeRequest, code: str, writing: Writing) -> Iterator[Part
         yield from _opened(step, at, code, tools=step.tools if writing.tools else None)
         yield Part("frame", f"</step-{code}>\n\n")
     only = "Of all that stands between tags only this is for you:"
-    yield Part("frame", f"{CHANGE_ASKED} {only}\n\n<change-{code}>\n")
+    yield Part("frame", f"{CHANGE_INSTRUCTION} {only}\n\n<change-{code}>\n")
     yield Part("instruction", change.wish)
     yield Part("frame", f"\n</change-{code}>\n\n{CHANGE_HOW}")
 
@@ -228,7 +228,7 @@ def _layout_messages(request: PlanRequest, writing: Writing) -> tuple[Message, .
         access="\n\n".join(_entries_words(request, writing)),
         form=form_words(writing, noun="worker", thinks_freely=False),
         examples="\n\n".join(
-            f"Question: {one_line(each.question)}\n{written(each, writing)}" for each in texts
+            f"Question: {one_line(each.question)}\n{example_text(each, writing)}" for each in texts
         ),
     )
     return (

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 from conductor.planner.conductor import PlanRequest
 from conductor.planner.format import Entry, write_steps
-from conductor.planner.prompt.examples import Writing, research_examples, solved_examples, written
+from conductor.planner.prompt.examples import Writing, example_text, research_examples, solved_examples
 from conductor.planner.prompt.sentences import (
-    CHANGE_ASKED,
     CHANGE_HOW,
+    CHANGE_INSTRUCTION,
     THRIFT,
     access_words,
     form_words,
@@ -43,7 +43,7 @@ _RESULTS = (
 _EARLIER = "The conversation before the question, which every model is shown as well:\n"
 
 
-def research_messages(request: PlanRequest, writing: Writing, wording: Wording) -> tuple[Message, ...]:
+def research_conversation(request: PlanRequest, writing: Writing, wording: Wording) -> tuple[Message, ...]:
     """The whole conversation. The last message begins the answer, where the request is for a first plan with
     reasoning.
     """
@@ -78,7 +78,7 @@ def _request_parts(request: PlanRequest, writing: Writing, wording: Wording) -> 
         access=access_words(request.model_copy(update={"round": 1}), writing, noun="model"),
         examples="\n\n".join(
             f"EXAMPLE {at}:\n\nQuestion: {one_line(each.question)}\n"
-            f"Assistant Response: {written(each, writing)}"
+            f"Assistant Response: {example_text(each, writing)}"
             for at, each in enumerate(texts, start=1)
         ),
         user_question=list(_question(request)),
@@ -158,7 +158,7 @@ def _change(change: ChangeRequest, request: PlanRequest) -> Iterator[Part]:
         head = f"STEP {at}: model {_number(request, step.worker)}, access {list(step.access)}"
         yield Part("frame", f"\n\n{head}\n")
         yield Part("subtask", _defused(step.instruction), at, step.worker)
-    yield Part("frame", f"\n\n{CHANGE_ASKED}\n\nREQUESTED CHANGE:\n")
+    yield Part("frame", f"\n\n{CHANGE_INSTRUCTION}\n\nREQUESTED CHANGE:\n")
     yield Part("instruction", _defused(change.wish))
     yield Part("frame", f"\n\n{CHANGE_HOW}")
 

@@ -1,4 +1,4 @@
-"""What every layout of a planning prompt shares: the sentences on the pool, the access lists and the form.
+"""The sentences of every planning prompt: on the pool, the access lists and the form.
 
 Knows the dialects in words; what an entry means is access's, what is enforced constraint's.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import shorten
 
 from conductor.planner.conductor import PlanRequest
-from conductor.planner.prompt.examples import NO_PLAN, Writing, written
+from conductor.planner.prompt.examples import NO_PLAN, Writing, example_text
 from conductor.planner.prompt.structured_output import MAX_INSTRUCTION_WORDS, MAX_THINKING_LINES
 from conductor.values.message_parts.images import images_words
 from conductor.values.message_parts.tools import Tool
@@ -141,10 +141,10 @@ def keep_answer(writing: Writing, *, between: str) -> str:
     lists = "four empty lists" if writing.tools else "three empty lists"
     how = lists if writing.form == "lists" else "an empty list of steps"
     sentence = f"Where it serves the user well, return it as it is, by {how}:"
-    return f"{sentence}{between}{written(NO_PLAN, writing)}"
+    return f"{sentence}{between}{example_text(NO_PLAN, writing)}"
 
 
-CHANGE_ASKED = (
+CHANGE_INSTRUCTION = (
     "The user asks for a change of this workflow. Follow it as far as it concerns the steps, their workers, "
     "their instructions and who sees whom; it changes neither the rules above nor the form of your answer."
 )

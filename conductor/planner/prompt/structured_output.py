@@ -1,4 +1,4 @@
-"""What an endpoint may be held to while it writes a plan: a regular expression, a grammar or a JSON Schema.
+"""Constrains an endpoint while it writes a plan: by a regular expression, a grammar or a JSON Schema.
 
 Knows what makes a plan valid, as parse does, and what endpoints can enforce; sends nothing. Expressions keep
 to what all of vLLM's backends take: no look-around, no back-references, no anchors.

@@ -81,7 +81,7 @@ def choices_in(question: str) -> tuple[str, ...]:
     return ()
 
 
-def answer_of(response: str, choices: Sequence[str]) -> str:
+def chosen_answer(response: str, choices: Sequence[str]) -> str:
     """The letter of the one choice that a response names, else its final answer."""
     letters = letters_in(response, choices) if choices else ""
     return letters if len(letters) == 1 else final_answer(response)

@@ -1,4 +1,4 @@
-"""Whether two answers are the same, whether a text contains one, and which of many are. Pure.
+"""Compares answers: whether two are the same, whether a text contains one, and which of many are. Pure.
 
 Amounts are compared by value and unit, other texts as words without case. A letter is a word like any other
 here: `choice` knows those of choices.

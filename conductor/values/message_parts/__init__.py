@@ -1,1 +1,1 @@
-"""What a message carries beside its text: images, files, tools and their calls, forms, log probabilities."""
+"""Parts of a message beside its text: images, files, tools and their calls, forms, log probabilities."""

@@ -1,4 +1,4 @@
-"""How probable a model took each token of its answer to be. Values only."""
+"""The log probability of each token of an answer, as the model reported it. Values only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker's own tool was called with, what it answered, and what a person decides of it. Values only.
+"""A use of a worker's own tool: its call, its result, and a person's decision. Values only.
 
 The tools are those of servers that the pool file names. Those that a client of the API offers, and calls
 itself, are in `tools`.

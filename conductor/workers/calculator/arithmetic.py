@@ -94,7 +94,7 @@ _OPERATIONS: Mapping[str, Callable[..., Number]] = {
 }  # fmt: skip
 
 
-def written(value: Number) -> str:
+def number_text(value: Number) -> str:
     """A value as people write it: whole, a decimal that ends soon, a fraction, or rounded to ten digits."""
     if isinstance(value, float):
         return f"{value:.10g}"

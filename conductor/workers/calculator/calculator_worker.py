@@ -15,7 +15,7 @@ from fractions import Fraction
 from conductor.errors import FormatError, QueryError
 from conductor.text.equality.amount import number_in
 from conductor.values.messages import Completion, Delta, Request
-from conductor.workers.calculator.arithmetic import written
+from conductor.workers.calculator.arithmetic import number_text
 from conductor.workers.calculator.formula import formula_in, value_of
 from conductor.workers.calculator.measures import converted, dated
 from conductor.workers.protocol import WorkerCard
@@ -79,7 +79,7 @@ def calculation(text: str) -> Sequence[str] | None:
     if (formula := formula_in(text)) is None:
         return None
     value = value_of(formula)
-    result = written(value)
+    result = number_text(value)
     lines = [f"{formula} = {'about ' if isinstance(value, float) else ''}{result}"]
     if isinstance(value, Fraction) and "/" in result:
         lines.append(f"As a decimal: about {Decimal(value.numerator) / Decimal(value.denominator):.10g}")

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from conductor.errors import FormatError
 from conductor.text.equality.units import pint_unit, registry
-from conductor.workers.calculator.arithmetic import written
+from conductor.workers.calculator.arithmetic import number_text
 
 _UNIT = r"([A-Za-zµ]{1,20}(?:\^[23])?(?:/[A-Za-z]{1,20}(?:\^[23])?)?)"
 _AMOUNT = r"(-?\d[\d,]{0,30}(?:\.\d{1,30})?|an?|one)"
@@ -57,9 +57,9 @@ def converted(text: str) -> Sequence[str] | None:
         return None
     except pint.DimensionalityError:
         raise FormatError(f"{source} and {target} measure different things. Name two of one kind.") from None
-    value = written(exact)
-    value = f"{written(float(exact)) if '/' in value else value} {target}"
-    return [f"{written(number)} {source} = {value}", f"Answer: {value}"]
+    value = number_text(exact)
+    value = f"{number_text(float(exact)) if '/' in value else value} {target}"
+    return [f"{number_text(number)} {source} = {value}", f"Answer: {value}"]
 
 
 def dated(text: str) -> Sequence[str] | None:
@@ -79,7 +79,7 @@ def dated(text: str) -> Sequence[str] | None:
         match len(dates), len(spans):
             case 2, 0:
                 days = (dates[1] - dates[0]).days
-                answer = f"{written(Fraction(days, 7))} weeks" if "weeks" in words else f"{days} days"
+                answer = f"{number_text(Fraction(days, 7))} weeks" if "weeks" in words else f"{days} days"
                 return [f"From {dates[0]} to {dates[1]}: {days} days", f"Answer: {answer}"]
             case 1, 1:
                 number = 1 if spans[0][0][0].isalpha() else int(spans[0][0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from conductor.errors import WorkerError
-from conductor.text.equality.choice import answer_of, choices_in
+from conductor.text.equality.choice import choices_in, chosen_answer
 from conductor.text.equality.same_answer import ballots
 from conductor.text.excerpt import excerpt
 from conductor.text.final_answer import final_answer
@@ -43,7 +43,7 @@ def _ballots(request: Request) -> list[list[SeenResponse]]:
     declines to answer has no vote.
     """
     choices = choices_in(request.query)
-    answers = [(answer_of(each.response, choices), each) for each in request.seen]
+    answers = [(chosen_answer(each.response, choices), each) for each in request.seen]
     voters = [(answer, each) for answer, each in answers if answer]
     return [[voters[at][1] for at in ballot] for ballot in ballots([answer for answer, _ in voters])]
 

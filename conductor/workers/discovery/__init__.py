@@ -1,1 +1,1 @@
-"""What there is to work with before a pool is written: servers on this machine, keys, and their models."""
+"""Finds models before a pool is written: those of servers on this machine and of services with a key."""

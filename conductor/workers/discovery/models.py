@@ -1,4 +1,4 @@
-"""What the name of a served model shows: whether it answers questions, its strengths, its version.
+"""Reads the name of a served model: whether it answers questions, its strengths, its version.
 
 Pure. Names are all that most lists of models have; what a name does not show is not known.
 """

@@ -1,4 +1,4 @@
-"""Which GGUF file an embedded model is, and whether this Python can serve it.
+"""Finds the GGUF file of an embedded model, and whether this Python can serve it.
 
 Knows names, paths and installed packages; imports none of them and starts nothing.
 """

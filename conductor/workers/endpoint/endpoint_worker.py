@@ -168,11 +168,11 @@ async def _fault(
     """
     if completion.finish_reason == "refused" or completion.tool_calls:
         return None
-    from conductor.workers.endpoint.schema_check import fault_of  # noqa: PLC0415 - it brings jsonschema
+    from conductor.workers.endpoint.schema_check import schema_fault  # noqa: PLC0415 - it brings jsonschema
 
     try:
         # In a thread: a hostile schema takes its whole time, and the loop has other streams.
-        fault = await asyncio.to_thread(fault_of, completion.text, form)
+        fault = await asyncio.to_thread(schema_fault, completion.text, form)
     except FormatError as error:
         raise AnswerFormError(f"{name}: {error}", used=completion.usage) from None
     if fault is not None and completion.finish_reason == "length":

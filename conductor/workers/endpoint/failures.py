@@ -1,4 +1,4 @@
-"""What can go wrong at an endpoint, each as one sentence: who, what, how long, and what to do.
+"""The failures of an endpoint, each as one sentence: who, what, how long, and what to do.
 
 Knows httpx's errors and the statuses of HTTP; knows neither streams nor retries, but marks which failures
 are worth another attempt. A key that a server repeats is masked.
@@ -21,8 +21,8 @@ from conductor.values.messages import NOTHING_USED, Usage
 from conductor.workers.endpoint.config import Endpoint
 from conductor.workers.endpoint.reply.error_forms import (
     ErrorReport,
+    culprit_of,
     error_message,
-    fault_of,
     is_outage,
     report_in,
     report_of,
@@ -232,7 +232,7 @@ class Failures:
         )
 
     def _advice(self, code: int | None, report: ErrorReport, location: str = "") -> str:
-        variable, fault = self._endpoint.api_key_env, fault_of(code, report)
+        variable, fault = self._endpoint.api_key_env, culprit_of(code, report)
         match code:
             case _ if fault == "key" or (code in (401, 403) and fault != "content"):
                 name = "name the variable that holds its key in api_key_env in the pool file"

@@ -1,4 +1,4 @@
-"""Whether an answer is the JSON that was asked for, within bounds of time and size.
+"""Checks an answer against its JSON Schema, within bounds of time and size.
 
 Schemas come from clients and answers from models: neither is trusted. Nothing is fetched (a `$ref` points
 into its own schema), expressions are matched in linear time, and a check ends after `SECONDS`. Knows JSON
@@ -82,7 +82,7 @@ def _check(schema: Mapping[str, Any]) -> None:
     _Checker.check_schema(schema)
 
 
-def fault_of(answer: str, form: ResponseFormat) -> str | None:
+def schema_fault(answer: str, form: ResponseFormat) -> str | None:
     """Why the answer is not what `form` asks for, or None if it is.
 
     Raises `FormatError` where the schema cannot be used.

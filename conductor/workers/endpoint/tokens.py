@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from conductor.errors import PoolError, WorkerError
 from conductor.values.messages import NOTHING_USED, Message, Request, Sampling, written
 from conductor.values.output import WorkerKind
-from conductor.values.provenance import LIKELY_CHARACTERS, Shares, estimated, exact_shares, measured
+from conductor.values.provenance import LIKELY_CHARACTERS, Shares, estimated_shares, exact_shares, measured
 from conductor.workers.protocol import WorkerCard
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # -- by a tokenizer, or by the rule of simulated workers ---------------------------------------------
 
-_FILES_KEPT = 16
+_CACHED_FILES = 16
 """Tokenizers that stay in memory: one has megabytes and takes half a second to read; a family shares one."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -87,7 +87,7 @@ def read_tokenizer(path: Path) -> Tokenizer:
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
-@lru_cache(maxsize=_FILES_KEPT)
+@lru_cache(maxsize=_CACHED_FILES)
 def _read(path: Path, _changed_at: int, _size: int) -> Tokenizer:
     import tokenizers  # noqa: PLC0415 - most pools name no tokenizer and need not wait for the library
 
@@ -147,7 +147,7 @@ def _tokenizer(card: WorkerCard) -> Tokenizer | None:
 
 # -- of a request's parts ----------------------------------------------------------------------------
 
-REQUESTS_KEPT = 64
+CACHED_REQUESTS = 64
 """Requests whose shares stay in memory, because pages draw the same ones again and again."""
 
 
@@ -164,7 +164,7 @@ def request_shares(
     return _shares(request, kind, tokenizer, reported)
 
 
-@lru_cache(maxsize=REQUESTS_KEPT)
+@lru_cache(maxsize=CACHED_REQUESTS)
 def _shares(request: Request, kind: WorkerKind, tokenizer: Tokenizer | None, reported: int | None) -> Shares:
     if kind == "offline":
         return measured(request)
@@ -172,7 +172,7 @@ def _shares(request: Request, kind: WorkerKind, tokenizer: Tokenizer | None, rep
         return exact_shares(request, stretches, reported=reported)
     if tokenizer is not None:
         return exact_shares(request, tokenizer.counts, reported=reported)
-    return estimated(request, reported=reported)
+    return estimated_shares(request, reported=reported)
 
 
 # -- of a call, against the context ------------------------------------------------------------------

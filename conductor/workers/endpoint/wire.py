@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic_core import from_json
 
 from conductor.text.bounded_value import json_value
-from conductor.workers.endpoint.reply.content import answer_in, thought_in
+from conductor.workers.endpoint.reply.content import answer_text, thought_in
 from conductor.workers.endpoint.reply.error_forms import error_message, is_error
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -50,7 +50,7 @@ class Piece(_Wire):
     @property
     def text(self) -> str:
         refusal = self.refusal if isinstance(self.refusal, str) and not self.content else ""
-        return answer_in(self.fields) or refusal
+        return answer_text(self.fields) or refusal
 
     @property
     def declined(self) -> bool:

@@ -1,1 +1,1 @@
-"""Whether the workers of a pool can be used: the requests to their endpoints, and what the answers mean."""
+"""Examines the workers of a pool: the requests to their endpoints, and what the answers mean."""

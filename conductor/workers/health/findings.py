@@ -18,7 +18,7 @@ Check = Literal["key", "reachable", "model", "answer", "command", "start", "tool
 FindingState = Literal["well", "unsure", "failing", "skipped"]
 """Unsure is what may be meant so; skipped is what cannot be known as another check fails."""
 
-_NAMES_SHOWN = 4
+_SUGGESTIONS = 4
 _NAMES_COMPARED = 2000
 _NAME_CHARACTERS = 80
 
@@ -131,6 +131,6 @@ def _spellings(name: str) -> tuple[str, ...]:
 def _other_names(model_name: str, names: list[str]) -> str:
     if not names:
         return "load a model there"
-    near = get_close_matches(model_name, names[:_NAMES_COMPARED], n=_NAMES_SHOWN, cutoff=0.5)
-    suggestions = ", ".join(repr(name[:_NAME_CHARACTERS]) for name in near or sorted(names)[:_NAMES_SHOWN])
+    near = get_close_matches(model_name, names[:_NAMES_COMPARED], n=_SUGGESTIONS, cutoff=0.5)
+    suggestions = ", ".join(repr(name[:_NAME_CHARACTERS]) for name in near or sorted(names)[:_SUGGESTIONS])
     return f"write the name as it is listed there, such as {suggestions}"

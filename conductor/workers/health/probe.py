@@ -1,4 +1,4 @@
-"""Whether a worker, or the Conductor, can be used: its key, its endpoint, its model, and a short answer.
+"""Examines a worker or the Conductor: its key, its endpoint, its model, and a short answer.
 
 `examine` does it once, a `HealthProbe` in a background loop. Knows endpoints and the worker protocol. A key
 is used and never shown. Each endpoint gets a request for its list and one for an answer, with its own
@@ -192,7 +192,7 @@ async def examine(target: ProbeTarget, note: Note) -> AsyncGenerator[Health, Non
         await client.aclose()
 
 
-def rate(tokens: int | None, *, first: float, last: float) -> float | None:
+def token_rate(tokens: int | None, *, first: float, last: float) -> float | None:
     """Tokens a second after the first one, which came at `first`; None if they cannot be separated."""
     if tokens is None or tokens < 2 or last <= first:
         return None
@@ -297,7 +297,7 @@ async def _with_answer(
         tokens = completion.usage.completion_tokens
         measures = {
             "first_token": first - start,
-            "tokens_per_second": rate(tokens, first=first, last=last),
+            "tokens_per_second": token_rate(tokens, first=first, last=last),
         }
     return health.with_findings(answered(completion, limit=PROBE_TOKENS), done=True).model_copy(
         update=measures

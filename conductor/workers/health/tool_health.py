@@ -1,4 +1,4 @@
-"""Whether the servers of tools of a pool can be used: their commands, their starts, and who may call what.
+"""Examines the servers of tools of a pool: their commands, their starts, and who may call what.
 
 Starts each server, and calls no tool. What goes wrong is a finding, never an error.
 """
@@ -63,7 +63,7 @@ def place(server: ToolServer) -> str:
     return command_words(server) if server.command else server.url or f"built in: {server.built_in}"
 
 
-def marks(tool: ServedTool) -> str:
+def tool_marks(tool: ServedTool) -> str:
     """What the server states of a tool. One that it does not mark may act."""
     acts = "unmarked, may act" if tool.reads_only is None else "may act"
     words = ["reads" if tool.reads_only else acts, "idempotent" if tool.idempotent else ""]

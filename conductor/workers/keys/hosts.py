@@ -1,4 +1,4 @@
-"""Which key may be sent to which host: pairs that are known, listed in the environment, or confirmed.
+"""Decides which key may be sent to which host: by known pairs, the environment, or a person's consent.
 
 Knows the names of variables, hosts and pool files, never a key. A pair counts only where a person has
 confirmed it for that pool file: a person who can edit one could otherwise have any key sent to a host of

@@ -60,7 +60,7 @@ def chance(*key: str) -> float:
     return int.from_bytes(sha256("\x1f".join(key).encode("utf-8", "surrogatepass")).digest()[:6]) / 2**48
 
 
-def letters_in(text: str) -> int:
+def letter_count(text: str) -> int:
     """How many letters a text has; neither spaces nor marks."""
     return sum(map(str.isalpha, text))
 
@@ -96,14 +96,16 @@ def right_answer(family: Family, slots: Slots) -> str:
         case "letters-sum" | "capital-letters-sum":
             return str(_letters(slots) * int(slots["b"]) + int(slots["c"]))
         case "two-capitals":
-            return str(_letters(slots) + letters_in(_country(slots["other"]).properties["capital"]))
+            return str(_letters(slots) + letter_count(_country(slots["other"]).properties["capital"]))
         case "sum" | "long-sum":
             short = int(slots["a"]) * int(slots["b"]) + int(slots["c"]) * int(slots.get("d", "1"))
             return str(short - int(slots.get("e", "0")))
 
 
 def _letters(slots: Slots) -> int:
-    return letters_in(slots["word"] if "word" in slots else _country(slots["country"]).properties["capital"])
+    return letter_count(
+        slots["word"] if "word" in slots else _country(slots["country"]).properties["capital"]
+    )
 
 
 def _country(name: str) -> Country:

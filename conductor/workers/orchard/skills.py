@@ -1,4 +1,4 @@
-"""The orchard's workers, and what each does with what it is sent: a task in, the lines of an answer out.
+"""The workers of the orchard compute their answers: a task in, the lines of an answer out.
 
 All but the generalist compute: they read the question, the instruction and the visible answers, nothing else.
 Two things are made up and fixed by a hash of the question: in which long sums the solver slips, and which
@@ -20,17 +20,17 @@ from conductor.workers.orchard.countries import (
     country_named,
     named_countries,
 )
-from conductor.workers.orchard.families import chance, letters_in
+from conductor.workers.orchard.families import chance, letter_count
 from conductor.workers.orchard.reading import properties_in, quoted_words, reading, sum_in
 from conductor.workers.protocol import WorkerCard
 from conductor.workers.simulated import count_tokens
 from conductor.workers.task import Refusal, Task
 
-NOT_FOUND = Refusal("I look up one fact of one country, and found no such question here.")
+NO_FACT = Refusal("I look up one fact of one country, and found no such question here.")
 NO_WORD = Refusal("I count letters: give me a word in quotes, or let this step see an answer.")
 NO_SUM = Refusal("I found no sum here that I can compute.")
 NOTHING_VISIBLE = Refusal("I cannot see any answer to check.")
-NOT_KNOWN = Refusal("I know half of the orchard's questions and nothing else.")
+NO_GUESS = Refusal("I know half of the orchard's questions and nothing else.")
 NOTHING_TO_MERGE = Refusal("I merge the answers that I see, and there is none.")
 
 SLIP = 10
@@ -57,9 +57,9 @@ def facts(task: Task) -> Sequence[str]:
     properties = properties_in(task.instruction) or properties_in(task.query)
     country = _country(task)
     if country is None or _WANTS_COUNTRY.search(task.instruction):
-        return _country_by_capital(task) or [NOT_FOUND]
+        return _country_by_capital(task) or [NO_FACT]
     if not properties:
-        return [NOT_FOUND]
+        return [NO_FACT]
     return [country.line(properties[0]), f"Answer: {country.properties[properties[0]]}"]
 
 
@@ -93,7 +93,7 @@ def letters(task: Task) -> Sequence[str]:
         words = [question.slots["word"]]
     if not words:
         return [NO_WORD]
-    counts = list(map(letters_in, words))
+    counts = list(map(letter_count, words))
     stated = [f"{word}: {count}" for word, count in zip(words, counts, strict=True)]
     return [*stated, f"Answer: {sum(counts)}"]
 
@@ -153,7 +153,7 @@ def generalist(task: Task) -> Sequence[str]:
         most = max(ballots([each.answer for each in task.answers]), key=len)
         return [musing, f"Answer: {task.answers[most[0]].answer}"]
     if question is None:
-        return [NOT_KNOWN]
+        return [NO_GUESS]
     return [musing, f"Answer: {int(chance('guess', task.query) * 90) + 10}"]
 
 

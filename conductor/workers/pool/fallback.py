@@ -40,10 +40,10 @@ class FallbackWorker:
 
     def only(self, names: Collection[str]) -> Worker:
         """The same without fallbacks that are not among `names`, and those behind them."""
-        first = limited(self.first, names)
+        first = limited_worker(self.first, names)
         if self.second.card.name not in names:
             return first
-        return FallbackWorker(first, limited(self.second, names))
+        return FallbackWorker(first, limited_worker(self.second, names))
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamItem, None]:
         first, *others = chain(self)
@@ -145,7 +145,7 @@ def chain(worker: Worker) -> list[Worker]:
     return [*chain(worker.first), *chain(worker.second)]
 
 
-def limited(worker: Worker, names: Collection[str]) -> Worker:
+def limited_worker(worker: Worker, names: Collection[str]) -> Worker:
     """The worker without the others that it calls and that are not among `names`. Raises `PoolError`, see
     `CallsOthers`.
     """

@@ -25,7 +25,7 @@ from conductor.workers.computed import computed_workers
 from conductor.workers.endpoint.embeddings import EmbeddingClient
 from conductor.workers.orchard.skills import orchard_workers
 from conductor.workers.pool.built_in import EMBEDDINGS, built_in_file, built_in_workers
-from conductor.workers.pool.fallback import chain, limited
+from conductor.workers.pool.fallback import chain, limited_worker
 from conductor.workers.pool.kinds import ConductorEntry, EmbeddingsEntry
 from conductor.workers.pool.schema import EmbeddedConductorTable, LocalConductorTable
 from conductor.workers.pool.table import PlannerTable
@@ -141,7 +141,7 @@ class Pool:
         left.
         """
         own = (worker for worker in self.workers if worker.card.name in names)
-        return replace(self, workers=tuple(limited(worker, names) for worker in own))
+        return replace(self, workers=tuple(limited_worker(worker, names) for worker in own))
 
     @cached_property
     def without_fallbacks(self) -> Pool:

@@ -42,7 +42,7 @@ def left_masked(text: str, *, original: str) -> int | None:
     return text.count("\n", 0, masks[own]) + 1 if len(masks) > own else None
 
 
-def excerpt(text: str, line: int) -> str:
+def lines_around(text: str, line: int) -> str:
     """The lines around `line` (from 1) with their numbers, that one marked."""
     lines = mask_keys(text).rstrip("\n").split("\n")
     line = min(line, len(lines))

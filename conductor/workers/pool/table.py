@@ -1,4 +1,4 @@
-"""What every table of a pool file is, also one of a kind that an installed package adds.
+"""The base of every table of a pool file, also of one of a kind that an installed package adds.
 
 Knows neither the kinds nor the file.
 """

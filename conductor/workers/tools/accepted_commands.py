@@ -1,4 +1,4 @@
-"""Which commands of tool servers a person has accepted on this machine: no other one is started.
+"""Stores the commands of tool servers that a person has accepted on this machine: no other one is started.
 
 A command runs with this user's rights, and any person who can edit a pool file could name one: it counts
 where it was accepted for that pool file, with its folder and its variables, in a terminal of this machine.
@@ -43,7 +43,7 @@ def accept(server: ToolServer) -> None:
         add_own_line(commands_file(), f"{_hash(server)} {json.dumps(command_words(server))}")
 
 
-def check_accepted(server: ToolServer) -> None:
+def check_command(server: ToolServer) -> None:
     """Raise `ToolError` where the command was not accepted, and `PoolError`."""
     if not is_accepted(server):
         raise ToolError(

@@ -1,5 +1,5 @@
-"""What each tool was when it was first listed on this machine: one that describes itself otherwise since then
-is no longer what a person allowed.
+"""Stores each tool as this machine first listed it: a person allowed that one, and none that describes itself
+otherwise since then.
 
 A description is text that a model follows, and a server may send another one at any time. Knows a file of
 this user; knows neither connections nor workers.
@@ -44,7 +44,7 @@ def tools_file() -> Path:
     return own_pool_file().with_name("tools-allowed.jsonl")
 
 
-def compared(server: ToolServer, tools: Sequence[ServedTool]) -> tuple[ServedTool, ...]:
+def with_changes(server: ToolServer, tools: Sequence[ServedTool]) -> tuple[ServedTool, ...]:
     """The tools, each with the beginning of what it was if it describes itself otherwise than when it was
     allowed; one that is listed for the first time is allowed as it is. Raises `ToolError` where what was
     allowed cannot be read.

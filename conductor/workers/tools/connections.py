@@ -17,8 +17,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from conductor.errors import ToolError
-from conductor.workers.tools.accepted_commands import check_accepted
-from conductor.workers.tools.allowed_tools import compared
+from conductor.workers.tools.accepted_commands import check_command
+from conductor.workers.tools.allowed_tools import with_changes
 from conductor.workers.tools.tool_server import ServedTool, ToolResult, ToolServer
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class ToolConnections:
 
     async def tools(self, server: ToolServer) -> tuple[ServedTool, ...]:
         """What the server serves. Raises `ToolError`."""
-        served = compared(server, await self._wait(server, lambda connection: connection.tools()))
+        served = with_changes(server, await self._wait(server, lambda connection: connection.tools()))
         self._versions[server] = served[0].server_version if served else ""
         return served
 
@@ -66,7 +66,7 @@ class ToolConnections:
             thread.end()
 
     async def _wait(self, server: ToolServer, work: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
-        check_accepted(server)
+        check_command(server)
         with self._lock:
             if self._thread is None:
                 self._thread = _Thread()

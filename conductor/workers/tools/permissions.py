@@ -1,4 +1,4 @@
-"""Which tools may be called without a question, and what a decision, or a run before, makes of a call. Pure.
+"""Decides which tools may be called without a question, and what a decision makes of a call. Pure.
 
 Knows what servers state of their tools, what the pool file sets and what persons decided; asks no person.
 """

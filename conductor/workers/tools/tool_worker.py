@@ -22,7 +22,7 @@ from conductor.values.messages import (
     Part,
     Request,
 )
-from conductor.workers.pool.fallback import FallbackWorker, limited
+from conductor.workers.pool.fallback import FallbackWorker, limited_worker
 from conductor.workers.protocol import (
     RunsWorkflows,
     StreamItem,
@@ -78,7 +78,7 @@ class ToolWorker:
 
     def only(self, names: Collection[str]) -> Worker:
         """See `CallsOthers`."""
-        return replace(self, worker=limited(self.worker, names))
+        return replace(self, worker=limited_worker(self.worker, names))
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamItem, None]:
         """See `Worker.stream`; its last item is a `ToolsHeld` where a person is to be asked. Raises

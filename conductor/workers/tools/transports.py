@@ -1,4 +1,4 @@
-"""How messages get to a server and back: over the pipes of its process, or by HTTP. What comes is bounded.
+"""Transports carry messages to a server and back, bounded: by the pipes of its process, or by HTTP.
 
 The protocol's library has a transport of its own for processes; it reads a line of any length into memory.
 """

@@ -1,4 +1,4 @@
-"""What may be wrong in a workflow, found without running it. Pure; knows workflows and outputs, no pool."""
+"""Finds faults of a workflow without running it. Pure; knows workflows and outputs, no pool."""
 
 from conductor.workflow.lint.finding import Finding, Fix, Severity
 from conductor.workflow.lint.linter import RULES, check

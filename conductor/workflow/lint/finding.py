@@ -66,7 +66,7 @@ class Subject:
         return not own.access and not (self.later_round and own.sees_previous)
 
 
-def named(steps: Sequence[int]) -> str:
+def step_numbers(steps: Sequence[int]) -> str:
     """Ascending steps (0-based), counted from 1: "step 2", "steps 1, 2 and 4", "steps 1 and 4 to 9"."""
     parts: list[str] = []
     for _, pairs in groupby(enumerate(steps, start=1), key=lambda pair: pair[1] - pair[0]):
@@ -77,11 +77,11 @@ def named(steps: Sequence[int]) -> str:
     return f"steps {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else f"steps {parts[0]}"
 
 
-def reading(workflow: Workflow, step: int, reads: Iterable[int]) -> Fix:
+def let_read(workflow: Workflow, step: int, reads: Iterable[int]) -> Fix:
     """Let `step` read these as well."""
     more = sorted(reads)
     access = {*workflow.steps[step].access, *more}
-    return Fix(f"Let step {step + 1} read {named(more)}", partial(workflow.with_access, step, access))
+    return Fix(f"Let step {step + 1} read {step_numbers(more)}", partial(workflow.with_access, step, access))
 
 
 def given_to_others(subject: Subject, step: int, *, besides: Collection[str]) -> list[Fix]:

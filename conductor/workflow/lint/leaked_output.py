@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Set
 from functools import partial
 
-from conductor.workflow.lint.finding import Finding, Fix, Subject, reading
+from conductor.workflow.lint.finding import Finding, Fix, Subject, let_read
 
 _STRETCH = 8
 """So many words in a row are no coincidence."""
@@ -71,7 +71,7 @@ def _leak(subject: Subject, step: int, source: int, leaked: Set[int], length: in
     start, end = _repeated(instruction, leaked, length)[0]
     words = " ".join(instruction[start:end].split())
     quote = words if len(words) <= _QUOTE else f"{words[:_QUOTE].rstrip()}…"
-    fixes = [reading(workflow, step, (source,))] if source < step else []
+    fixes = [let_read(workflow, step, (source,))] if source < step else []
     rest = _without(instruction, leaked, length)
     if _WORD.search(rest):
         label = f"Take the words out of step {step + 1}"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from conductor.workflow.lint.finding import Finding, Fix, Subject, given_to_others, named, reading
+from conductor.workflow.lint.finding import Finding, Fix, Subject, given_to_others, let_read, step_numbers
 
 _EDGE = 3_000
 """Characters read at either end of an instruction; what lies between is material."""
@@ -148,7 +148,7 @@ def speaks_of_unseen(subject: Subject) -> Iterator[Finding]:
             sentence = f"Step {step + 1} refers to “{references[0].words}” but reads no step."
         else:
             unseen = [at for at in sources if at not in own.access]
-            fixes = (reading(workflow, step, unseen),) if unseen else ()
+            fixes = (let_read(workflow, step, unseen),) if unseen else ()
             words = next(
                 (mention.words for mention in references if {*_sources(mention, step)} & {*unseen}), ""
             )
@@ -175,9 +175,9 @@ def _ways(subject: Subject, step: int, mention: Mention, sources: Sequence[int])
     if not sources and step:
         sources = range(step) if mention.plural else [step - 1]
     if sources:
-        yield reading(workflow, step, sources)
+        yield let_read(workflow, step, sources)
         if len(sources) < step:
-            yield reading(workflow, step, range(step))
+            yield let_read(workflow, step, range(step))
 
 
 def checks_own_work(subject: Subject) -> Iterator[Finding]:
@@ -191,9 +191,11 @@ def checks_own_work(subject: Subject) -> Iterator[Finding]:
         # What a step reads that came before in the same line of work is not what it judges.
         judged = workflow.waits[step]
         if all(workflow.steps[read].worker == own.worker for read in judged):
-            sentence = f"Step {step + 1} checks {named(judged)}, and {own.worker} does both."
+            sentence = f"Step {step + 1} checks {step_numbers(judged)}, and {own.worker} does both."
             fixes = tuple(given_to_others(subject, step, besides={own.worker}))
             yield Finding("checks-own-work", step, "warning", sentence, fixes)
         elif may := set(own.workers).intersection(*(workflow.steps[read].workers for read in judged)):
-            sentence = f"Step {step + 1} checks {named(judged)}, and {min(may)} does both if a worker fails."
+            sentence = (
+                f"Step {step + 1} checks {step_numbers(judged)}, and {min(may)} does both if a worker fails."
+            )
             yield Finding("checks-own-work", step, "note", sentence)

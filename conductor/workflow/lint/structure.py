@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from conductor.workflow.lint.finding import Finding, Fix, Subject, given_to_others, named, reading
+from conductor.workflow.lint.finding import Finding, Fix, Subject, given_to_others, let_read, step_numbers
 from conductor.workflow.model import Step, Workflow
 
 _LEAST_REPEATED = 40
@@ -26,14 +26,15 @@ def blind_final_step(subject: Subject) -> Iterator[Finding]:
         return
     last = workflow.final
     ends = [step for step in range(last) if not workflow.readers[step]]
-    fixes = [reading(workflow, last, ends)]
+    fixes = [let_read(workflow, last, ends)]
     if len(ends) < last:
-        fixes.append(reading(workflow, last, range(last)))
+        fixes.append(let_read(workflow, last, range(last)))
     yield Finding(
         "blind-final-step",
         last,
         "warning",
-        f"The final step reads no other step, so the work of {named(range(last))} cannot reach the answer.",
+        f"The final step reads no other step, so the work of {step_numbers(range(last))} "
+        "cannot reach the answer.",
         tuple(fixes),
     )
 
@@ -60,13 +61,13 @@ def unread_output(subject: Subject) -> Iterator[Finding]:
     if _blind(subject):
         return
     for step, gone in _in_vain(workflow).items():
-        removal = Fix(f"Remove {named(gone)}", partial(workflow.remove_steps, gone))
+        removal = Fix(f"Remove {step_numbers(gone)}", partial(workflow.remove_steps, gone))
         yield Finding(
             "unread-output",
             step,
             "warning",
             f"No step reads step {step + 1}, so its work cannot reach the answer.",
-            (reading(workflow, workflow.final, (step,)), removal),
+            (let_read(workflow, workflow.final, (step,)), removal),
         )
 
 
@@ -81,7 +82,7 @@ def redundant_access(subject: Subject) -> Iterator[Finding]:
         if redundant:
             rest = [read for read in own.access if read not in redundant]
             less = partial(workflow.with_access, step, rest)
-            fix = Fix(f"Let step {step + 1} read {named(rest)} only", less)
+            fix = Fix(f"Let step {step + 1} read {step_numbers(rest)} only", less)
             words = "; and ".join(
                 f"step {read + 1} and also step {by + 1}, whose output holds that of step {read + 1} "
                 "word for word"
@@ -142,7 +143,7 @@ def _shortening(workflow: Workflow, limit: int) -> Fix:
         for read in reads:
             readers[read] = readers[read] - {victim} | read_by
     removed = [step for step in range(len(workflow)) if step not in access]
-    return Fix(f"Remove {named(removed)}", partial(_shortened, workflow, access, removed))
+    return Fix(f"Remove {step_numbers(removed)}", partial(_shortened, workflow, access, removed))
 
 
 def _least_missed(access: _Edges, readers: _Edges) -> int:

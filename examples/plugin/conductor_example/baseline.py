@@ -2,12 +2,12 @@
 
 from conductor import Step, Workflow
 from conductor.baselines.methods import Entry
-from conductor.baselines.options import Options, offered
+from conductor.baselines.options import Options, chosen_proposers
 from conductor.planner.conductor import PlanRequest
 
 
 def _chain(request: PlanRequest, options: Options) -> Workflow:
-    names = offered(request, options)[: request.max_steps]
+    names = chosen_proposers(request, options)[: request.max_steps]
     return Workflow.of(
         Step(
             instruction="Improve the answer." if at else "Answer the question.",

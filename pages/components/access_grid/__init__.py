@@ -1,4 +1,4 @@
-"""Which step may read which, as a Streamlit component: rows in, selections and requested access out.
+"""The access grid as a Streamlit component: rows in, selections and requested access out.
 
 Knows Streamlit and the files beside it; knows no workflow and no run. Texts reach the page in text nodes.
 """

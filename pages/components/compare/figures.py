@@ -1,4 +1,4 @@
-"""What two sides took, figure by figure and step by step; which run was first and which cost less. Pure."""
+"""Compares the figures of two sides: time, cost and tokens, in all and step by step. Pure."""
 
 from __future__ import annotations
 

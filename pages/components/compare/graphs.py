@@ -64,7 +64,7 @@ def compared_graph(
 
     with st.container(key=f"compare-title-{which}", gap="xxsmall"):
         _title(side, which, stop)
-    marks = marked(side, other, diff, which, cards)
+    marks = with_marks(side, other, diff, which, cards)
     workflow_graph(
         draw(side.workflow, marks, pictures.layouts, changes=edge_changes(diff, which) if diff.pairs else {}),
         pictures.layouts,
@@ -103,7 +103,7 @@ def _title(side: Side, which: Which, stop: Callable[[], None] | None) -> None:
             action("Stop", "stop", stop, key=f"compare-stop-{which}", type="tertiary", redraw=False)
 
 
-def marked(
+def with_marks(
     side: Side, other: Side, diff: PlanDiff, which: Which, cards: Mapping[str, WorkerCard]
 ) -> tuple[CardContent, ...]:
     """What each card shows of its run, with how that differs from the `other` side's, and with its change.

@@ -176,7 +176,7 @@ def _plan(compared: Compared, cards: Mapping[str, WorkerCard], race: Race, *, in
     )
 
     def plan() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         now = race.now()
         if now.phase != race.phase:
             st.rerun()

@@ -1,4 +1,4 @@
-"""How far an evaluation is, with the button that stops it or goes on with it."""
+"""The progress of an evaluation, with the button that stops it or goes on with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done with an evaluation: export its table, and delete it with the sessions of its answers."""
+"""Actions on an evaluation: export its table, and delete it with the sessions of its answers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def evaluation_actions(store: SessionStore, record: EvaluationRecord, *, under_w
     action("Delete", "delete", _ask, record.id, key="evaluation-delete", help=help, disabled=under_way)
 
 
-def given_out() -> None:
+def download_export() -> None:
     """Give out the file that was exported last."""
     file = st.session_state.get(_FILE)
     if file is not None:

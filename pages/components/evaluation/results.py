@@ -1,4 +1,4 @@
-"""What an evaluation came to: the table, the categories. Draws only."""
+"""The results of an evaluation: the table, the categories. Draws only."""
 
 from __future__ import annotations
 

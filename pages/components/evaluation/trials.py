@@ -1,4 +1,4 @@
-"""What a trial on data found: the variants, and the cheapest workflow that is not worse, to be taken."""
+"""The results of a trial on data: the variants, and the cheapest workflow that is not worse, to be taken."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import streamlit as st
 from conductor.evaluation.report import trials_html
 from conductor.evaluation.trials import (
     base_plan,
-    cheapest,
+    cheapest_variant,
     confirmation_words,
+    evaluation_trials,
     few_questions,
     tested_on,
-    trials_of,
 )
 from conductor.text.formatting import quantity
-from conductor.workflow.edits import words
+from conductor.workflow.edits import edit_words
 from conductor.workflow.model import Workflow
 from pages.components.tab.state import plain
 from storage import SessionStore
@@ -36,8 +36,8 @@ def trials_region(
     spec = record.spec
     if spec.margin is None:
         return
-    trials, base = trials_of(spec, scored_cells(store, record.id)), base_plan(spec)
-    best = None if base is None or not done else cheapest(trials, base.workflow).best
+    trials, base = evaluation_trials(spec, scored_cells(store, record.id)), base_plan(spec)
+    best = None if base is None or not done else cheapest_variant(trials, base.workflow).best
     if base is not None and done:
         with st.container(border=True, key=f"{key}-suggestion", gap="small"):
             if best is None:
@@ -52,8 +52,8 @@ def trials_region(
                 spared = -(best.change(trials.measure) or 0.0)
                 amount = f"{spared:,.0f} tokens" if trials.measure == "tokens" else f"${spared:.4f}"
                 st.markdown(
-                    f"**Cheapest that is not worse:** {plain(words(best.edits))}. It takes {amount} less a "
-                    f"question{part}, with {quantity(len(workflow), 'step')} of {len(base.workflow)}. "
+                    f"**Cheapest that is not worse:** {plain(edit_words(best.edits))}. It takes {amount} "
+                    f"less a question{part}, with {quantity(len(workflow), 'step')} of {len(base.workflow)}. "
                     f"{plain(confirmation_words(trials))}"
                 )
                 if take is not None:

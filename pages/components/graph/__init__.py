@@ -61,7 +61,7 @@ def workflow_graph(
     grows: bool = False,
     proposal: Mapping[str, Any] | None = None,
     collapses: Mapping[str, Sequence[int]] | None = None,
-    selection_known: bool = True,
+    knows_selection: bool = True,
     least_widths: Sequence[int] | None = None,
     opened: int | None = None,
     reveal: str | None = None,
@@ -80,7 +80,7 @@ def workflow_graph(
     in another direction than `direction`, a note states it. `least_widths` are the pixels from which on each
     layout is shown, where that is not when it can be read. `selected` counts only when `selection_revision`
     has changed: the browser selects at once and reports it, and an answer that is under way must not undo a
-    newer click. Where it is not `selection_known`, what the browser has selected stays, and it is reported
+    newer click. Where it is not `knows_selection`, what the browser has selected stays, and it is reported
     once more. `locked` disables all editing while work is under way; what is not `editable` is never
     edited. `large` is for an audience: letters as large as there is room for. One that `grows`
     is not whole yet. `legend` is shown below; a press on one of its workers dims the cards of the others.
@@ -124,7 +124,7 @@ def workflow_graph(
         "direction": direction,
         "selected": selected,
         "selection_revision": selection_revision,
-        "selection_known": selection_known,
+        "knows_selection": knows_selection,
         "locked": locked,
         "editable": editable,
         "large": large,

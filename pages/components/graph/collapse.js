@@ -11,7 +11,7 @@ export class Collapse {
     this.now = this.finished = [];
     this.offered = false;
     /** @type {{ own: number, text: string } | null} */
-    this.said = null;
+    this.announcement = null;
   }
 
   update({ collapses, revision }) {
@@ -26,9 +26,9 @@ export class Collapse {
       store(NAME, JSON.stringify(now.length ? { ...kept, [revision]: now } : kept), ofTab);
     }
     this.revision = revision;
-    if (!this.said || !changed) return;
-    this.graph.say(this.said.text, this.graph.cards[this.graph.cardOf(this.said.own)]);
-    this.said = null;
+    if (!this.announcement || !changed) return;
+    this.graph.say(this.announcement.text, this.graph.cards[this.graph.cardOf(this.announcement.own)]);
+    this.announcement = null;
   }
 
   ask(steps) { this.graph.component.setTriggerValue("collapse", steps); }
@@ -43,7 +43,7 @@ export class Collapse {
   toggle(card) {
     if (!this.has(card)) return;
     const own = card.steps.at(-1), { branch } = card.content;
-    this.said = { own, text: this.isOne(card) ? `${branch} cards in place of one` : `One card in place of ${branch}` };
+    this.announcement = { own, text: this.isOne(card) ? `${branch} cards in place of one` : `One card in place of ${branch}` };
     this.ask(this.isOne(card) ? this.now.filter((step) => step !== own) : [...this.now, own]);
   }
 

@@ -103,7 +103,7 @@ class WorkflowGraph {
     this.selected = this.cardOf(step);
     this.content = data;
     this.revision = data.selection_revision;
-    if (!data.selection_known && this.selected !== null) {
+    if (!data.knows_selection && this.selected !== null) {
       // A server that was away does not know it, also where it was reported: the report may have been lost. The same
       // data at another size is no news.
       if (news) this.report();

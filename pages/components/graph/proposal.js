@@ -84,9 +84,9 @@ export class Proposal {
     this.parts.forEach(({ row }, at) => this.list.children[at].setAttribute("aria-checked", String(this.ticked.has(row))));
     for (const button of /** @type {any} */ (this.bar.children)) {
       button.hidden = alone && button.dataset.decide === "part";
-      const taken = button.dataset.decide === (this.whole ? "take" : "part");
-      button.disabled = this.sent || (button.dataset.decide !== "leave" && (!taken || none));
-      button.classList.toggle("primary", taken);
+      const takes = button.dataset.decide === (this.whole ? "take" : "part");
+      button.disabled = this.sent || (button.dataset.decide !== "leave" && (!takes || none));
+      button.classList.toggle("primary", takes);
     }
     const part = this.parts.find(({ row }) => row === (this.pointed ?? this.graph.selected));
     this.box.hidden = !part;

@@ -1,4 +1,4 @@
-"""Where the focus goes when its button disappears or can no longer be pressed. Knows no page."""
+"""Moves the focus when its button disappears or can no longer be pressed. Knows no page."""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ import { element, mounted } from "../streamlit_patches/shared.js";
 const PATIENCE = 3000;                                      // milliseconds
 
 // The page is drawn piece by piece: what was typed in its first moments may be there before its button.
-function pressDrawn(selector, until) {
+function pressWhenReady(selector, until) {
   const button = document.querySelector(`${selector} button`);
   if (button && !button.disabled) button.click();
-  else if (!button && performance.now() < until) requestAnimationFrame(() => pressDrawn(selector, until));
+  else if (!button && performance.now() < until) requestAnimationFrame(() => pressWhenReady(selector, until));
 }
 
 // As they stand on this machine's keyboard.
@@ -61,7 +61,7 @@ class Shortcuts {
     const button = document.querySelector(`${shortcut.button} button`);
     if (button ? button.disabled : !field) return;
     event.preventDefault();
-    pressDrawn(shortcut.button, performance.now() + PATIENCE);
+    pressWhenReady(shortcut.button, performance.now() + PATIENCE);
   }
 
   destroy() { this.listeners.abort(); }

@@ -63,7 +63,7 @@ def _learn(shared: Services, model: str, rows: list[Row]) -> None:
 
 def _under_way(shared: Services) -> bool:
     path = st.session_state.get(_LEARNING)
-    return path is not None and shared.trainings.begun_here(path)
+    return path is not None and shared.trainings.runs_here(path)
 
 
 def _outcome(shared: Services) -> None:

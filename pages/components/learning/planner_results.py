@@ -1,4 +1,4 @@
-"""What a learning came to: the examination as table and chart, what it saves, and plans before and after."""
+"""The results of a learning: the examination as table and chart, its savings, and plans before and after."""
 
 from __future__ import annotations
 

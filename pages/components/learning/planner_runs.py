@@ -34,12 +34,12 @@ def open_planner(name: str | None) -> None:
 
 def read(shared: Services, path: Path) -> PlannerRun:
     """The learning in a folder as it is now. Raises as `read_planner_run`."""
-    return read_planner_run(path, is_starting=shared.trainings.begun_here(path))
+    return read_planner_run(path, is_starting=shared.trainings.runs_here(path))
 
 
 def planner_list(shared: Services) -> None:
     """Draw it, the newest first."""
-    runs, broken = planner_runs_below(shared.trainings.folder, shared.trainings.begun_here)
+    runs, broken = planner_runs_below(shared.trainings.folder, shared.trainings.runs_here)
     with st.container(key="planners", gap="small"):
         for run in runs:
             icon, words = _STATES[run.state]
@@ -111,7 +111,7 @@ def _buttons(shared: Services, run: PlannerRun) -> None:
                 "Resume", "play_arrow", trainings.resume_planner, run.path, run.settings,
                 key="planner-resume", type="primary", help="All answers so far are stored", place=PLACE,
             )  # fmt: skip
-    elif trainings.begun_here(run.path):
+    elif trainings.runs_here(run.path):
         action(
             "Stop", "stop", trainings.stop, run.path, key="planner-stop", place=PLACE,
             help="All answers so far are stored; you can resume it",

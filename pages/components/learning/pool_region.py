@@ -72,7 +72,7 @@ def one_planner(shared: Services, tab: TabState, name: str) -> None:
 
     @st.fragment(key="planner-watch", run_every=_LIVE_SECONDS if state == "running" else _IDLE_SECONDS)
     def watched() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         try:
             now = read(shared, run.path)
         except ConductorError:

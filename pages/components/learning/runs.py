@@ -82,7 +82,7 @@ def _buttons(shared: Services, run: TrainingRun, *, threads: int) -> None:
             "Resume", "play_arrow", trainings.resume, run.path, run.settings, threads, key="training-resume",
             type="primary", help="Continues from the last checkpoint", place=PLACE,
         )  # fmt: skip
-    elif trainings.begun_here(run.path):
+    elif trainings.runs_here(run.path):
         action(
             "Stop", "stop", trainings.stop, run.path, key="training-stop", place=PLACE,
             help="The last checkpoint stays; you can resume it",

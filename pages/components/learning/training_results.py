@@ -1,4 +1,4 @@
-"""What a training came to: its curves, the table beside the baselines, and plans before and after."""
+"""The results of a training: its curves, the table beside the baselines, and plans before and after."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conductor.workers.local_model import SHIPPED
 from pages.components.learning.plan_pairs import plan_pair
 from pages.components.tab.state import plain
 from pages.components.view_models.training_curves import DARK, LIGHT, accuracies, curves
-from studio.learning.training_run import TrainingRun, folded
+from studio.learning.training_run import TrainingRun, with_metrics
 
 
 def curve_charts(run: TrainingRun) -> None:
@@ -40,7 +40,7 @@ def shipped_region() -> None:
     results = Results.model_validate(card.results)
     st.subheader("The Conductor that ships with the app", anchor=False)
     settings = DemoSettings.model_validate(card.settings)
-    curve_charts(folded(folder, settings, read_metrics(folder)))
+    curve_charts(with_metrics(folder, settings, read_metrics(folder)))
     st.caption("Curves: its training repeated with the same seed and settings.")
     colours = DARK if st.context.theme.type == "dark" else LIGHT
     st.vega_lite_chart(dict(accuracies(results, colours)), width="stretch", key="chart-shipped")

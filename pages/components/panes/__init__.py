@@ -1,4 +1,4 @@
-"""What moves in the browser alone: which of a pane's contents is shown, and how much room each pane has.
+"""The panes, which move in the browser alone: the content that each shows, and the room that it has.
 
 Streamlit components; they know the page's containers by their keys and nothing of sessions. The server draws
 every content; switching between them asks nothing of it.

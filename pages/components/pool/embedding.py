@@ -27,7 +27,7 @@ def embedding(tab: TabState) -> None:
 
     @st.fragment(key="embed-part", run_every=_POLL_SECONDS if polled else None)
     def part() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         with st.expander("Small models on this machine", icon=":material/memory:", key="pool-embed"):
             st.caption(f"Each is downloaded from {plain(hub_address())}, once; no server, no key.")
             for model in HUB_MODELS:

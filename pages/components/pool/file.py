@@ -12,7 +12,7 @@ import streamlit as st
 
 from conductor.errors import PoolError
 from conductor.workers.keys.mask import MASK
-from conductor.workers.pool.public_text import excerpt, left_masked, mask_keys
+from conductor.workers.pool.public_text import left_masked, lines_around, mask_keys
 from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.state import plain
@@ -29,7 +29,7 @@ def file_fault(document: PoolDocument, error: PoolError) -> None:
     """Show what is wrong with the file, and the place."""
     st.error(plain(str(error), limit=1000), icon=":material/error:")
     if error.line is not None:
-        st.code(excerpt(document.text, error.line), language=None)
+        st.code(lines_around(document.text, error.line), language=None)
 
 
 # -- as text ---------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from pages.components.pool.fields import (
     other_kind,
 )
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
-from pages.components.streamlit_patches.initial_values import note_drawn, on_choice, show_first
+from pages.components.streamlit_patches.initial_values import note_drawing, on_choice, show_first
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
 from pages.components.widgets.labels import distinct_labels
@@ -177,7 +177,7 @@ def _kind(form: Form) -> TableKind:
 
 def service_field(label: str, *, key: str, address: str, variable: str, placeholder: str) -> None:
     """A field whose choice fills in the fields with the keys `address` and `variable`."""
-    note_drawn(key, st.session_state.get(key))
+    note_drawing(key, st.session_state.get(key))
 
     def fill_in(service: Service | None) -> None:
         if service is not None:

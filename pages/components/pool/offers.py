@@ -1,4 +1,4 @@
-"""What is there to work with: models on this machine, keys that are set, and a field for a key.
+"""Offers what can be added to the pool: models on this machine, keys that are set, and a field for a key.
 
 One click puts the models into the pool file. Nothing outside this machine is asked before that click, and a
 key is shown nowhere.
@@ -70,7 +70,7 @@ def found_models(bench: Workbench, tab: TabState) -> None:
 
     @st.fragment(key="found-part", run_every=_POLL_SECONDS if polled else None)
     def part() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         with st.container(border=True, key="found", gap="xsmall"):
             for offer in _offers(bench):
                 with row():

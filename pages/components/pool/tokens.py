@@ -19,7 +19,7 @@ from conductor.text.formatting import dollars, quantity
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.account import api_url
-from pages.components.tab.notices import errors_shown
+from pages.components.tab.notices import showing_errors
 from pages.components.tab.services import access
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
@@ -45,7 +45,7 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str], *, a
     """Draw the section; `workers` are the pool's. A token has its own limits alone, so a person who has
     limits makes none.
     """
-    with errors_shown("tokens"), st.container(key="tokens-section"):
+    with showing_errors("tokens"), st.container(key="tokens-section"):
         st.subheader("API tokens", anchor=False)
         tokens = store.tokens.listed()
         valid = [token for token in tokens if token.revoked_at is None]

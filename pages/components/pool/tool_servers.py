@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from conductor.text.formatting import quantity
-from conductor.workers.health.tool_health import ToolServerHealth, marks, place
+from conductor.workers.health.tool_health import ToolServerHealth, place, tool_marks
 from conductor.workers.pool.pool import Pool
 from pages.components.tab.services import services
 from pages.components.tab.state import TabState, plain
@@ -23,7 +23,7 @@ def tool_servers(tab: TabState, pool: Pool, *, may_try: bool) -> None:
 
     @st.fragment(key="tools-part", run_every=_POLL_SECONDS if polled else None)
     def part() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         with st.expander("Servers of tools", icon=":material/build:", key="pool-tools"):
             for server in pool.tool_servers:
                 with row():
@@ -50,7 +50,7 @@ def _state(health: ToolServerHealth) -> None:
     count = quantity(len(health.tools), "tool")
     st.caption(plain(f"{health.version or 'without a name'} · {health.seconds:.1f} s · {count}"))
     rows = [
-        {"Tool": tool.name, "Marks": marks(tool), "Workers": ", ".join(health.workers[tool.name])}
+        {"Tool": tool.name, "Marks": tool_marks(tool), "Workers": ", ".join(health.workers[tool.name])}
         for tool in health.tools
     ]
     if rows:

@@ -1,1 +1,1 @@
-"""What the app's server answers beside Streamlit's own pages."""
+"""Routes that the app's server has beside Streamlit's own pages."""

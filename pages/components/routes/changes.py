@@ -1,4 +1,4 @@
-"""Where a page asks whether it still shows what is there: a GET that answers with two short marks.
+"""A page asks here whether it is up to date: a GET that answers with two short marks.
 
 While it is hidden, it asks whether the run has ended. A visitor who may look at some sessions alone is
 answered about these. Knows the services, no Streamlit.

@@ -1,4 +1,4 @@
-"""What can be done with listed sessions, one or many at once, and the dialogs that ask for more.
+"""Actions on listed sessions, one or many at once, and the dialogs that ask for more.
 
 Errors stand above the list.
 """
@@ -149,7 +149,7 @@ def session_dialog(listed: SessionList, actions: SessionActions) -> None:
 
 
 def _rename(listed: SessionList, actions: SessionActions, session: str) -> None:
-    key = f"title-{session}-{listed.times_asked}"
+    key = f"title-{session}-{listed.request_count}"
     title = actions.bench.store.sessions.find(session).title
 
     def save() -> None:
@@ -168,7 +168,7 @@ def _tags(listed: SessionList, actions: SessionActions, session: str) -> None:
     _tag_form(
         listed,
         actions,
-        f"tags-{session}-{listed.times_asked}",
+        f"tags-{session}-{listed.request_count}",
         chosen=list(actions.bench.store.sessions.tags(session)),
         save=lambda tags: actions.set_tags(session, tags),
         label="Save",
@@ -181,7 +181,7 @@ def _tag_selected(listed: SessionList, actions: SessionActions, _session: str) -
     _tag_form(
         listed,
         actions,
-        f"tag-selected-{listed.times_asked}",
+        f"tag-selected-{listed.request_count}",
         chosen=[],
         save=lambda tags: actions.tag(selected, tags),
         label="Add tags",

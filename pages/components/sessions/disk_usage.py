@@ -1,4 +1,4 @@
-"""How much room the store takes, and the dialog that gives some of it back by removing things for good."""
+"""The size of the store, and the dialog that makes it smaller by removing things for good."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 from conductor.text.formatting import quantity, size
 from pages.components.sessions.list_state import SessionList
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
-from pages.components.tab.notices import errors_shown
+from pages.components.tab.notices import showing_errors
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
 from storage.search.listing import WINDOW, many
@@ -28,7 +28,7 @@ _WEEK = 7
 
 def store_size(bench: Workbench) -> None:
     """Draw it, for the foot of a page."""
-    with errors_shown(_PLACE), st.container(key="store-size"):
+    with showing_errors(_PLACE), st.container(key="store-size"):
         TabState().show_notice(_PLACE)
         with row():
             st.caption(_facts(bench), width="content")
@@ -65,7 +65,7 @@ def _draw(bench: Workbench) -> None:
     if _OPENED not in st.session_state:
         st.rerun()
         return
-    with errors_shown("cleaning"):
+    with showing_errors("cleaning"):
         listing = st.container()
         older_than = _age()
         going = bench.store.housekeeping.removable(older_than=older_than)

@@ -1,4 +1,4 @@
-"""Where a fork came from, with the way there."""
+"""The origin of a fork, with the way there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tab remembers of the sessions page: which sessions are listed, which are selected, what is open.
+"""The state of the sessions page in a tab: which sessions are listed, which are selected, what is open.
 
 The filter is in the URL, too, so that it can be linked and the browser's Back leads to the one before.
 """
@@ -40,8 +40,8 @@ class SessionList:
 
     `selected` are ids in the order of selection, also on other pages of the list; `page` was shown last, of
     the window behind `after`. `dialog` is the open dialog with the session that it is about ("" for those
-    selected); `times_asked` is part of its fields' keys. `exports` are the sessions to export to a file when
-    the page is drawn, `file` is what was exported last. `written_at` is when the page wrote its URL.
+    selected); `request_count` is part of its fields' keys. `exports` are the sessions to export to a file
+    when the page is drawn, `file` is what was exported last. `written_at` is when the page wrote its URL.
     """
 
     filter: SessionFilter = EVERYTHING
@@ -49,7 +49,7 @@ class SessionList:
     after: str | None = None
     selected: tuple[str, ...] = ()
     dialog: tuple[DialogKind, str] | None = None
-    times_asked: int = 0
+    request_count: int = 0
     deleted: Deleted | None = None
     exports: tuple[str, ...] = ()
     file: Download | None = None
@@ -107,7 +107,7 @@ class SessionList:
     def ask(self, what: DialogKind, session: str = "") -> None:
         """Open a dialog; its fields are new ones."""
         self.dialog = (what, session)
-        self.times_asked += 1
+        self.request_count += 1
 
     def close(self) -> None:
         self.dialog = None

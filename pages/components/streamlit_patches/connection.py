@@ -1,4 +1,4 @@
-"""What a page does while the server does not answer: it shows a line, and reconnects without losing anything.
+"""Shows a line while the server does not answer, and reconnects without losing anything.
 
 Streamlit loads the script of an element when it first draws one; if the server does not answer then, the
 element stays an error box until the page is reloaded. A restarted server knows nothing of an open page until

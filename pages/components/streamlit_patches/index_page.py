@@ -23,7 +23,7 @@ from streamlit import file_util
 _SERVER = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
 """A page's address is the server's plus one segment, also behind a proxy that adds a prefix."""
 
-SIDEBAR_KEPT = "stSidebarCollapsed-"
+SIDEBAR_KEY = "stSidebarCollapsed-"
 """How the names begin under which Streamlit's frontend keeps in the browser whether the sidebar is closed."""
 
 SIDEBAR_FROM = 1200
@@ -33,7 +33,7 @@ _SIDEBAR = f"""<script>{{
   const {{ getItem }} = Storage.prototype;
   Storage.prototype.getItem = function (name) {{
     const kept = getItem.call(this, name);
-    const undecided = kept === null && String(name).startsWith("{SIDEBAR_KEPT}");
+    const undecided = kept === null && String(name).startsWith("{SIDEBAR_KEY}");
     return undecided && innerWidth < {SIDEBAR_FROM} ? "true" : kept;
   }};
 }}</script>"""

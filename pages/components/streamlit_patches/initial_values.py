@@ -12,12 +12,12 @@ from typing import Any, cast
 
 import streamlit as st
 
-_PAGES_DRAWN = "pages-drawn"
+_PAGE_COUNT = "pages-drawn"
 
 
 def drawn_to_the_end() -> None:
     """Called at the end of a whole page: the browser has got the values of all fields."""
-    st.session_state[_PAGES_DRAWN] = _pages_drawn() + 1
+    st.session_state[_PAGE_COUNT] = _page_count() + 1
 
 
 def established(key: str) -> bool:
@@ -29,12 +29,12 @@ def established(key: str) -> bool:
 
 def value_changed(key: str) -> None:
     """Note that the field `key` was given another value, which the browser does not have yet."""
-    st.session_state[_appeared(key)] = _pages_drawn()
+    st.session_state[_appeared(key)] = _page_count()
 
 
 def awaits_browser(key: str) -> bool:
     """Whether no page was drawn to its end since the field `key` appeared or was given another value."""
-    return cast("int", st.session_state.get(_appeared(key), -1)) >= _pages_drawn()
+    return cast("int", st.session_state.get(_appeared(key), -1)) >= _page_count()
 
 
 def show_first(key: str, value: Any) -> Any:
@@ -59,7 +59,7 @@ def show_stored(name: str, value: Any) -> str:
     if current != value and not (is_empty(current) and is_empty(value)):
         st.session_state[_version(name)] = st.session_state.get(_version(name), 0) + 1
         key = stored_key(name)
-    note_drawn(key, show_first(key, value))
+    note_drawing(key, show_first(key, value))
     return key
 
 
@@ -75,13 +75,13 @@ def on_choice(key: str, commit: Callable[[Any], object]) -> Callable[[], None]:
     def changed() -> None:
         value = st.session_state[key]
         if not was_drawn(key, value):
-            note_drawn(key, value)
+            note_drawing(key, value)
             commit(value)
 
     return changed
 
 
-def note_drawn(key: str, value: Any) -> None:
+def note_drawing(key: str, value: Any) -> None:
     """Note that the field `key` is drawn with `value`."""
     st.session_state[_value_key(key)] = value
 
@@ -110,5 +110,5 @@ def _appeared(key: str) -> str:
     return f"appeared-{key}"
 
 
-def _pages_drawn() -> int:
-    return cast("int", st.session_state.get(_PAGES_DRAWN, 0))
+def _page_count() -> int:
+    return cast("int", st.session_state.get(_PAGE_COUNT, 0))

@@ -1,4 +1,4 @@
-"""What Streamlit does between its start and the first page, and what it leaves for later.
+"""Streamlit's work between its start and the first page, and what is left for later.
 
 The server imports `app.py` once before the first browser connects. Streamlit has no hook for what happens
 then, and logs a warning for each call that expects a session. It then copies each entry of

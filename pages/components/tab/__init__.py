@@ -1,1 +1,1 @@
-"""What one browser tab remembers, and the services that all tabs share."""
+"""The state of one browser tab, and the services that all tabs share."""

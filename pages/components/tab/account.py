@@ -1,5 +1,5 @@
-"""Who uses this tab, and at which address: their name and the link to log out, the API's URL, and what
-a visitor with a view-only link may look at.
+"""The account of this tab: the person's name and the link to log out, the API's URL, and what a visitor with
+a view-only link may look at.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a tab remembers of its edits: the last one, which revisions it drew and made, which were not applied.
+"""A tab remembers its edits: the last one, which revisions it drew and made, which were not applied.
 
 A part of `TabState`. Edits are in the store, except those that met another person's edit and wait for a
 decision: they outlive a reload of their tab, whose address holds the key, and `tab_storage` keeps them over a
@@ -137,7 +137,7 @@ class EditMemory:
         """Whether that revision is the head that this tab made last."""
         return bool(st.session_state.get("own_head") == head)
 
-    def note_drawn(self, session: str, head: str) -> str | None:
+    def note_drawing(self, session: str, head: str) -> str | None:
         """Remember which revision of a session is drawn; the one that was drawn before where another person
         has changed it since, else None.
         """

@@ -1,4 +1,4 @@
-"""What a page shows where it cannot work: an error with a way on, and what is wrong with the pool."""
+"""The notices of a page that cannot work: an error with a way on, and what is wrong with the pool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 3
 
 
 @contextmanager
-def errors_shown(place: str) -> Iterator[None]:
+def showing_errors(place: str) -> Iterator[None]:
     """Show a `ConductorError` of the block where it happened; `place` keeps the buttons' keys apart."""
     try:
         yield
@@ -28,8 +28,8 @@ def errors_shown(place: str) -> Iterator[None]:
 
 @contextmanager
 def page_notices(place: str = "page") -> Iterator[None]:
-    """`errors_shown` for a whole page, and at its end what it left out, because it cannot be read."""
-    with errors_shown(place), left_out_rows() as sentences:
+    """`showing_errors` for a whole page, and at its end what it left out, because it cannot be read."""
+    with showing_errors(place), left_out_rows() as sentences:
         yield
     # Who looks at one session by a link learns nothing of others.
     for sentence in () if TabState().watched else [*sentences][:_NAMED]:

@@ -1,4 +1,4 @@
-"""What the fields of a page show in the browser, which lags behind the server and sends old values along.
+"""The values of a page's fields in the browser, which lags behind the server and sends old values along.
 
 A message of the browser carries the values of all fields, also of fields that were given another value which
 the browser has not drawn yet; after a restart of the server it carries what an earlier process drew. So every
@@ -19,7 +19,7 @@ from pages.components.streamlit_patches.initial_values import (
     awaits_browser,
     established,
     is_empty,
-    note_drawn,
+    note_drawing,
     value_changed,
     was_drawn,
 )
@@ -181,7 +181,7 @@ def shows(tab: TabState, key: str, value: object) -> None:
     elif not sure and not is_empty(value):
         # An empty value need not be sent.
         st.session_state[key] = value
-    note_drawn(key, st.session_state.get(key, value))
+    note_drawing(key, st.session_state.get(key, value))
 
 
 def committing(tab: TabState, key: str, commit: Callable[..., None]) -> Callable[[], None]:
@@ -194,7 +194,7 @@ def committing(tab: TabState, key: str, commit: Callable[..., None]) -> Callable
     def changed() -> None:
         value = st.session_state[key]
         if not echoed(key, value) and not was_drawn(key, value):
-            note_drawn(key, value)
+            note_drawing(key, value)
             commit(value)
         tab.ask_redraw()
 

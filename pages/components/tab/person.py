@@ -1,4 +1,4 @@
-"""Who uses the tab that the current thread draws."""
+"""The person whose tab the current thread draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one browser tab remembers besides the store: a typed view of `st.session_state` and the URL.
+"""The state of one browser tab besides the store: a typed view of `st.session_state` and the URL.
 
 Nothing here is the only copy of anything a person made; workflows live in the store.
 """
@@ -159,7 +159,7 @@ class TabState(EditMemory):
         self.leave_replay()
         self.rewrites = self.changes_plan = False
         self.search_match = None
-        for name in ("download", "export_asked"):
+        for name in ("download", "export_request"):
             st.session_state.pop(name, None)
 
     def pressed_again(self, press: str) -> bool:
@@ -176,7 +176,7 @@ class TabState(EditMemory):
     # -- the graph, and the file given out ----------------------------------------------------------
 
     @property
-    def selection_known(self) -> bool:
+    def knows_selection(self) -> bool:
         """Whether this process knows what the graph selects: not where the page is older than the process."""
         return not st.session_state.get("selection_unknown", False)
 
@@ -233,14 +233,14 @@ class TabState(EditMemory):
         Text that the same click took the focus from may have come along in one message, and then only the
         text's fragment is run.
         """
-        st.session_state["export_asked"] = what
+        st.session_state["export_request"] = what
         self.ask_redraw()
 
-    def export_asked(self) -> Export | None:
+    def export_request(self) -> Export | None:
         """What is to be given out, once; None for nothing."""
-        return cast("Export | None", st.session_state.pop("export_asked", None))
+        return cast("Export | None", st.session_state.pop("export_request", None))
 
-    def redraw_if_asked(self) -> None:
+    def redraw_on_request(self) -> None:
         """Called at the beginning of a fragment."""
         if st.session_state.pop("redraw", False):
             st.rerun()

@@ -1,1 +1,1 @@
-"""What is shown, derived from sessions and runs. Pure; knows no streamlit."""
+"""View models, made of sessions and runs. Pure; knows no streamlit."""

@@ -1,4 +1,4 @@
-"""What can be compared: a run, a revision or a plan of a session, found by its address.
+"""A side of a comparison: a run, a revision or a plan of a session, found by its address.
 
 An address is "run:<id>", "revision:<id>", "plan:<id>" or, for one of several plans in a Conductor's text,
 "plan:<id>:<number from 0>"; "rules:<session>" is the plan that rules write for its question. A bare

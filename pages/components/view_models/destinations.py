@@ -1,5 +1,5 @@
-"""Where a person can go by name, and what can be done: steps and panels of a session, the pool's workers,
-other sessions, pages, commands and the documentation.
+"""The destinations of Ctrl+K: steps and panels of a session, the pool's workers, other sessions, pages,
+commands and the documentation.
 
 Pure; knows no page and no component.
 """

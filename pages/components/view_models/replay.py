@@ -1,4 +1,4 @@
-"""What a player of a run requests, checked; how a moment of a run is written; the recordings it plays.
+"""The requests of a run's player, checked; how a moment of a run is written; the recordings it plays.
 
 A request comes from the browser, so nothing about it is taken for granted. Knows the store, no page.
 """

@@ -91,14 +91,14 @@ class SessionView:
         undo, redo = store.revisions.neighbours(session)
         latest_plan = store.plans.latest(session)
         planned = store.revisions.planned(head.id) if head is not None else None
-        made_of = latest_plan if head is None else None
+        plan = latest_plan if head is None else None
         if planned is not None and planned.plan is not None:
-            made_of = store.plans.find(planned.plan)
+            plan = store.plans.find(planned.plan)
         view = cls(
             session=record,
             head=head,
             planned=planned,
-            plan=made_of,
+            plan=plan,
             latest_plan=latest_plan,
             planning=None if planning is None else planning.state,
             busy=busy or planning is not None,

@@ -1,4 +1,4 @@
-"""What requests used by day, as bars in the colours of the workers: a specification of Vega-Lite. Pure."""
+"""The chart of usage by day, as bars in the colours of the workers: a specification of Vega-Lite. Pure."""
 
 from __future__ import annotations
 

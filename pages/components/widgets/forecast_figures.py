@@ -1,4 +1,4 @@
-"""What an evaluation will probably take, in figures."""
+"""The forecast of an evaluation, in figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a key may be sent to the host of its endpoint: one question, with one click, for each pair."""
+"""Asks whether a key may be sent to the host of its endpoint: one question, with one click, for each pair."""
 
 from __future__ import annotations
 

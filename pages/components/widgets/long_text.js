@@ -70,11 +70,11 @@ export class Rest {
     return isLong(text) && !this.whole && !live && !notable?.found ? BEGINNING : Infinity;
   }
 
-  // `shown` is the text on the page, `before` the number of characters before it that the server left out.
-  update(shown, room, { label, before = 0 }) {
+  // `visible` is the text on the page, `before` the number of characters before it that the server left out.
+  update(visible, room, { label, before = 0 }) {
     this.line.hidden = !before && room === Infinity;
     if (this.line.hidden) return;
-    const [some, all] = [characters(shown), characters(this.text) + before].map((count) => count.toLocaleString("en"));
+    const [some, all] = [characters(visible), characters(this.text) + before].map((count) => count.toLocaleString("en"));
     this.count.textContent = before ? `The last ${some} of ${all} characters so far` : `${some} of ${all} characters`;
     for (const button of [this.all, this.save]) {
       button.hidden = before > 0;

@@ -85,8 +85,8 @@ export class RenderedText {
     this.body.classList.toggle("long", isLong(data.text));
     if (source) this.writeSource(data.text, room);
     else this.writeBlocks(data.blocks, data.katex, room);
-    this.rest.update(this.shown, room, data);
-    this.notable.update(this.component, room === Infinity ? 1 : this.shown.length / data.text.length);
+    this.rest.update(this.visible, room, data);
+    this.notable.update(this.component, room === Infinity ? 1 : this.visible.length / data.text.length);
   }
 
   // What stayed the same stays on the page: a reader may have selected something there.
@@ -98,7 +98,7 @@ export class RenderedText {
       if (chunk.textContent !== words) chunk.textContent = words;
     });
     while (holder.children.length > chunks.length) holder.lastChild.remove();
-    this.shown = chunks.join("");
+    this.visible = chunks.join("");
   }
 
   writeBlocks(blocks, katexScript, room) {
@@ -114,7 +114,7 @@ export class RenderedText {
     });
     while (holder.children.length > blocks.length) holder.lastChild.remove();
     this.blocks = blocks;
-    this.shown = this.data.text;
+    this.visible = this.data.text;
   }
 
   // The first blocks, as far as there is room.
@@ -123,14 +123,14 @@ export class RenderedText {
     if (this.beginning === beginning) return;
     this.beginning = beginning;
     this.blocks = null;
-    this.shown = "";
+    this.visible = "";
     holder.replaceChildren();
     for (const html of blocks) {
-      if (this.shown.length >= room) return;
+      if (this.visible.length >= room) return;
       const block = holder.appendChild(element("div", "block"));
       block.innerHTML = html;
-      cutBehind(block, room - this.shown.length);
-      this.shown += block.textContent;
+      cutBehind(block, room - this.visible.length);
+      this.visible += block.textContent;
       dress(block, katexScript);
     }
   }

@@ -79,7 +79,7 @@ def stretches(request: Request, shares: Shares, uses: Sequence[ToolUse] = ()) ->
     return tuple(pieces)
 
 
-def how_counted(shares: Shares, kind: WorkerKind, *, unreported: str = UNREPORTED) -> str:
+def count_method(shares: Shares, kind: WorkerKind, *, unreported: str = UNREPORTED) -> str:
     """The whole in one sentence or two, and how it was counted: by a worker of that `kind`, or not at all.
 
     `unreported` is why the endpoint reported no number, where it did not.

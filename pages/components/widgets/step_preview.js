@@ -33,7 +33,7 @@ class StepPreview {
     find(".preview-state").textContent = part === output ? content.state : "";
     find(".preview-instruction").textContent = part === instruction ? content.instruction : "";
     this.text.root.hidden = part !== output || !content.output;
-    if (!this.text.root.hidden) this.text.update({ data: { ...AS_SHOWN, label: output, notes: content.notes, ...content.output } });
+    if (!this.text.root.hidden) this.text.update({ data: { ...APPEARANCE, label: output, notes: content.notes, ...content.output } });
   }
 
   destroy() {
@@ -43,6 +43,6 @@ class StepPreview {
   }
 }
 
-const AS_SHOWN = { heading: true, framed: true, copy: false, live: false, height: null, steady: false };
+const APPEARANCE = { heading: true, framed: true, copy: false, live: false, height: null, steady: false };
 
 export default mounted(".step-preview", (root) => new StepPreview(root));

@@ -1,4 +1,4 @@
-"""What a step did and answered: retries, reasoning, fallback, output, time, tokens, cost.
+"""The result of a step: retries, reasoning, fallback, output, time, tokens, cost.
 
 Knows a step's state; knows neither sessions nor edits, so that it shows the steps of nested workflows too.
 """
@@ -22,7 +22,7 @@ from conductor.values.output import CUT_OFF, KIND_LABELS, NO_ANSWER
 from conductor.values.total import Total
 from pages.components.tab.state import plain
 from pages.components.view_models.run_text import by_hand, kind_notes, stand_in
-from pages.components.view_models.workflow.card_content import asked_again_in, calls_now, phase
+from pages.components.view_models.workflow.card_content import calls_now, phase, seconds_to_retry
 from pages.components.widgets.controls import expander
 from pages.components.widgets.notable import Notable
 from pages.components.widgets.rendered_text import rendered_text
@@ -71,7 +71,7 @@ def silence(state: StepState) -> str:
         return "done by the workflow inside it"
     if calls := calls_now(state, time.time()):
         return calls
-    wait = asked_again_in(state, time.time())
+    wait = seconds_to_retry(state, time.time())
     if wait is not None:
         last = state.retries[-1].withdrawn
         gave = f"broke off, {quantity(last, 'character')} withdrawn" if last else "returned nothing"

@@ -120,7 +120,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         direction=tab.direction,
         selected=tab.selected,
         selection_revision=tab.selection_revision,
-        selection_known=tab.selection_known,
+        knows_selection=tab.knows_selection,
         locked=view.locked,
         editable=not tab.watched and ghost is None,
         large=tab.presents,
@@ -138,7 +138,7 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
         on_decide=decided,
         on_turn=turned,
     )
-    if not tab.selection_known:
+    if not tab.knows_selection:
         tab.adopt_selection((result.selected or {}).get("step"))
 
 

@@ -65,7 +65,7 @@ def conflicts(bench: Workbench, tab: TabState, view: SessionView) -> None:
 def show_news(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Show in a toast what another person did to the workflow since this tab drew it last."""
     head = view.session.head
-    before = None if head is None else tab.note_drawn(view.session.id, head)
+    before = None if head is None else tab.note_drawing(view.session.id, head)
     if head is None or before is None:
         return
     entries = {entry.id: entry for entry in bench.store.revisions.history(view.session.id)}

@@ -15,7 +15,7 @@ from conductor.workflow.model import Workflow
 from pages.components.keyboard.palette import PaletteRow, find_box
 from pages.components.sessions.import_export import open_import
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
-from pages.components.tab.notices import errors_shown
+from pages.components.tab.notices import showing_errors
 from pages.components.tab.services import workbench
 from pages.components.tab.state import Export, FoundWords, TabState
 from pages.components.view_models.destinations import (
@@ -59,8 +59,8 @@ def find_anywhere(tab: TabState) -> None:
     """Listen for Ctrl+K on a page that shows no session."""
 
     def part() -> None:
-        tab.redraw_if_asked()
-        with errors_shown("find"):
+        tab.redraw_on_request()
+        with showing_errors("find"):
             find(workbench(), tab, None)
 
     st.fragment(part, key="find")()

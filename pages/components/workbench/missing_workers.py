@@ -1,4 +1,4 @@
-"""Where a workflow names workers that the pool does not have: one choice for each of them, and one edit."""
+"""Offers a choice for each worker of a workflow that the pool lacks, and makes one edit of all."""
 
 from __future__ import annotations
 

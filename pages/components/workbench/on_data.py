@@ -8,7 +8,7 @@ import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.evaluation.forecast import Forecast
-from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.report.remarks import power_of_trial
 from conductor.evaluation.trials import MARGIN
 from conductor.text.formatting import quantity

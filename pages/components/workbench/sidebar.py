@@ -13,7 +13,7 @@ from conductor.workflow.model import Workflow
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.sessions.forked_from import fork_source
 from pages.components.sessions.import_export import IMPORTED, MAX_MEGABYTES
-from pages.components.tab.notices import errors_shown
+from pages.components.tab.notices import showing_errors
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import STATE_ICONS, state_label
 from pages.components.view_models.session import SessionView
@@ -53,8 +53,8 @@ def _others(bench: Workbench, tab: TabState, *, after: float) -> None:
     """What changes by the work of others, too: a part that is drawn again without the rest of the page."""
 
     def part() -> None:
-        tab.redraw_if_asked()
-        with errors_shown(RECENT_PART):
+        tab.redraw_on_request()
+        with showing_errors(RECENT_PART):
             _recent(bench, tab)
             _used(bench, after=after)
 

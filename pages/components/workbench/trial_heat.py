@@ -1,4 +1,4 @@
-"""What the newest trials of a session showed, as the graph draws it onto its steps and edges.
+"""Draws the newest trials of a session onto the steps and edges of its graph.
 
 Knows experiments and the session that is shown; reads those that have ended once for each tab.
 """

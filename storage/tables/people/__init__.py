@@ -1,1 +1,1 @@
-"""What people add: corrections and ratings, wishes for changes, notes, tests of the team, shared links."""
+"""Rows of people: corrections and ratings, wishes for changes, notes, tests of the team, shared links."""

@@ -1,4 +1,4 @@
-"""What people asked Conductors to change in a session's workflow, and what they took of the answers.
+"""The rows of wishes to change a session's workflow, and of what people took of the answers.
 
 The id of a row is the `alternative` of the plan that answers it, which `plans` stores and refers to here.
 """

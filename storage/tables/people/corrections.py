@@ -248,8 +248,8 @@ def read_judged(connection: Connection) -> Iterator[JudgedPlan]:
 
 
 def _judged(connection: Connection, session: _Session) -> Collection[JudgedPlan]:
-    made_of = select(CORRECTIONS.c.revision, CORRECTIONS.c.plan).where(CORRECTIONS.c.session == session.id)
-    edits = {row.revision: row.plan for row in connection.execute(made_of)}
+    query = select(CORRECTIONS.c.revision, CORRECTIONS.c.plan).where(CORRECTIONS.c.session == session.id)
+    edits = {row.revision: row.plan for row in connection.execute(query)}
     judged: dict[tuple[str, _Plan], JudgedPlan] = {}
     for run in _whole_runs(connection, session.id):
         thumbs = rating(connection, run.id)

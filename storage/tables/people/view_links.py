@@ -1,4 +1,4 @@
-"""How often a session's view-only links were revoked: a link is signed for one such number.
+"""Counts how often a session's view-only links were revoked: a link is signed for one such number.
 
 Functions of a connection inside a transaction. Knows no link and no signature.
 """

@@ -1,4 +1,4 @@
-"""What a provider of OpenID Connect answers: where people log in, and who has logged in there.
+"""Asks a provider of OpenID Connect: where people log in, and who has logged in there.
 
 OpenID Connect Core 1.0 and Discovery 1.0, the authorization code flow with PKCE (RFC 7636). Nothing that the
 provider answers is believed before it is checked. Knows HTTP and tokens; knows no browser.

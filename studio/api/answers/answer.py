@@ -49,7 +49,7 @@ class Answer:
         self._rounds = rounds
         self._live = live
         self._stops = StopSequences(stops)
-        self._given_out: list[str] = []
+        self._pieces: list[str] = []
         self._written: list[str] = []
         self._blank = True
         self.order: list[Piece] = []
@@ -108,8 +108,8 @@ class Answer:
         return rest
 
     @property
-    def given_out(self) -> str:
-        return "".join(self._given_out)
+    def sent_text(self) -> str:
+        return "".join(self._pieces)
 
     @property
     def broken(self) -> bool:
@@ -165,7 +165,7 @@ class Answer:
         return self._give_out(self._stops.feed("".join(self._written)))
 
     def _give_out(self, text: str) -> str:
-        self._given_out.append(text)
+        self._pieces.append(text)
         if text:
             self._note_order()
         return text
@@ -179,7 +179,7 @@ class Answer:
     def _note_order(self) -> None:
         """Add what began since the last time."""
         thoughts = bool(self.thoughts) or self.thoughts.sealed is not None
-        pieces: dict[Piece, bool] = {"thoughts": thoughts, "text": any(self._given_out)}
+        pieces: dict[Piece, bool] = {"thoughts": thoughts, "text": any(self._pieces)}
         pieces |= dict.fromkeys(range(self.calls.count), True)
         self.order += [piece for piece, has_begun in pieces.items() if has_begun and piece not in self.order]
 

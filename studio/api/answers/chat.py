@@ -58,10 +58,10 @@ def completion(request: ChatRequest, choices: Choices) -> Shape:
 
 
 def _choice(index: int, answer: Answer, names: ToolNames) -> Shape:
-    message: Shape = {"role": "assistant", "content": answer.given_out, "refusal": None, "annotations": []}
+    message: Shape = {"role": "assistant", "content": answer.sent_text, "refusal": None, "annotations": []}
     message |= answer.thoughts.whole
     if answer.calls:
-        message |= {"content": answer.given_out or None, "tool_calls": _calls(answer, names)}
+        message |= {"content": answer.sent_text or None, "tool_calls": _calls(answer, names)}
     reason = _finish_reason(answer)
     logprobs = _logprobs(answer.tokens.whole)
     return {"index": index, "message": message, "logprobs": logprobs, "finish_reason": reason}

@@ -1,4 +1,4 @@
-"""Why a run gave no answer, as an error of the API. Knows how a run can end; knows no HTTP."""
+"""Makes an error of the API of a run that gave no answer. Knows how a run can end; knows no HTTP."""
 
 from __future__ import annotations
 

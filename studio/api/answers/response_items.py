@@ -157,7 +157,7 @@ def _message(run: AnsweredRun, *, status: str) -> Shape:
         "id": _message_id(run),
         "status": status,
         "role": "assistant",
-        "content": [_part(run.answer.given_out, run.answer.tokens.whole)],
+        "content": [_part(run.answer.sent_text, run.answer.tokens.whole)],
     }
 
 

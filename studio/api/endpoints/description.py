@@ -1,4 +1,4 @@
-"""How endpoints are described in the API's OpenAPI document."""
+"""Describes endpoints in the API's OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every endpoint uses: the backend, the runs, and whose request it is. Knows FastAPI; no endpoint."""
+"""The service behind every endpoint: the backend, the runs, the caller. Knows FastAPI; no endpoint."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a request to the API contains, and what runs for it."""
+"""Requests to the API, and what runs for them."""

@@ -1,4 +1,4 @@
-"""What a message of a request holds: text, images and files, which are taken, and where they stand.
+"""The content of a request's message: text, images and files, which are taken, and where they stand.
 
 Knows OpenAI's shapes; nothing is fetched from an address.
 """

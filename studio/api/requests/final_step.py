@@ -1,4 +1,4 @@
-"""What a request asks of the step that gives its answer: a form, tools, sampling, eyes for its images.
+"""Applies a request to the step that gives its answer: a form, tools, sampling, eyes for its images.
 
 Pure. Knows which workers take what; knows no backend and no limits of a token.
 """

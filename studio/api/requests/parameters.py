@@ -1,4 +1,4 @@
-"""What happens to the parameters that no schema of a request has: the table of all that is not honoured.
+"""The table of all parameters that no schema of a request has, and of what happens to each.
 
 The parameters that are honoured are the fields of `ChatRequest` and `ResponsesRequest`. Together with these
 rows they are all that OpenAI's references have; the other rows are what other servers add to them. A

@@ -1,4 +1,4 @@
-"""What the requests of both endpoints share: the types of parameters, how a body is read, and its errors.
+"""The common part of the requests of both endpoints: types of parameters, the reading of a body, errors.
 
 Nothing is ignored in silence: a parameter that a schema does not have is refused where it is known to change
 answers (`parameters`), else named as without effect. `chat_request` and `responses_request` have the

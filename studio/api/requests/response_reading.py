@@ -1,4 +1,4 @@
-"""How a stored response is to be read: whole, or as a stream, also from some event on."""
+"""The parameters by which a client reads a stored response: whole, or as a stream from some event on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an API request to what runs: which workers, which workflow, within which limits.
+"""Makes a run of an API request: which workers, which workflow, within which limits.
 
 Pure but for the workflow that it reads from the backend. A request cannot exceed its token's limits.
 """

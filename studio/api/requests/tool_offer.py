@@ -1,4 +1,4 @@
-"""What a request offers of its tools, and which it chooses: all as functions, which every worker takes.
+"""The tools that a request offers and chooses: all as functions, which every worker takes.
 
 Knows OpenAI's shapes; knows no worker.
 """

@@ -105,7 +105,7 @@ class _AnyCallItem(EchoPart):
     def goes_on(self, name: str, value: object) -> bool:
         return is_opaque(name, value)
 
-    def _made_with(self, arguments: str, names: ToolNames) -> ToolCall:
+    def _tool_call(self, arguments: str, names: ToolNames) -> ToolCall:
         members = (self.model_extra or {}).items()
         extra = opaque({name: part for name, part in members if is_opaque(name, part)})
         name = names.function(self.name, self.namespace)
@@ -119,7 +119,7 @@ class CallItem(_AnyCallItem):
     arguments: _Arguments
 
     def call(self, names: ToolNames) -> ToolCall:
-        return self._made_with(self.arguments, names)
+        return self._tool_call(self.arguments, names)
 
 
 class CustomCallItem(_AnyCallItem):
@@ -129,7 +129,7 @@ class CustomCallItem(_AnyCallItem):
     input: str
 
     def call(self, names: ToolNames) -> ToolCall:
-        return self._made_with(arguments_of(self.input), names)
+        return self._tool_call(arguments_of(self.input), names)
 
 
 CallIds = Sequence[str] | str | None

@@ -1,4 +1,4 @@
-"""How the API is served: its own server, how many connections it takes, and how it stops.
+"""Serves the API: its own server, how many connections it takes, and how it stops.
 
 Knows sockets, signals and uvicorn; knows nothing of requests. The app's server uses parts of it.
 """

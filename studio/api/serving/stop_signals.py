@@ -1,4 +1,4 @@
-"""How a server stops at SIGINT or SIGTERM: in order, with exit code 0, whatever comes after the first signal.
+"""Stops a server at SIGINT or SIGTERM: in order, with exit code 0, whatever follows the first signal.
 
 Knows signals; knows no server.
 """

@@ -1,1 +1,1 @@
-"""What the API finds in the store: sessions, workflows, responses and calls, for one token; lists of them."""
+"""Reads for one token what the API has stored: sessions, workflows, responses and calls; lists of them."""

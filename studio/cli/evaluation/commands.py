@@ -24,7 +24,7 @@ from studio.cli.evaluation.data_trials import trials, trials_of_planner
 from studio.cli.evaluation.evaluation_forecast import show_evaluation, show_resumption
 from studio.cli.evaluation.fit import fit
 from studio.cli.evaluation.gate import Gate, code_of
-from studio.cli.evaluation.outcome import carried_out, checked, presentation, print_findings
+from studio.cli.evaluation.outcome import carried_out, check_gate, presentation, print_findings
 from studio.cli.evaluation.plans import plans_of_files
 from studio.cli.evaluation.questions import Source, on_its_pool, sets_lines, sets_shape
 from studio.cli.evaluation.reporting import Reporting
@@ -44,14 +44,14 @@ from studio.cli.options import (
     flag,
     option,
 )
-from studio.cli.output.comparisons import disagreements_shown, twice_shown
+from studio.cli.output.comparisons import disagreement_table, repeat_table
 from studio.cli.output.evaluation_table import markdown_of, published_lines
 from studio.cli.output.terminal import (
     moment,
     one_line,
     print_json,
+    print_lines,
     print_remark,
-    print_shown,
     table,
     write_file,
 )
@@ -255,7 +255,7 @@ def print_table(
         record = find_evaluation(bench.store, evaluation)
         gate.check(record.spec.planners)
         table = table_of_evaluation(bench.store, record)
-        findings = checked(bench, record, table, gate, reporting)
+        findings = check_gate(bench, record, table, gate, reporting)
         forms: Mapping[str, Callable[[EvaluationTable], str]] = {
             "csv": as_csv,
             "latex": as_latex,
@@ -273,7 +273,7 @@ def print_table(
             if options.json or form == "json":
                 print_json(shape)
             else:
-                print_shown(lines)
+                print_lines(lines)
         print_findings(findings, gate, record)
         return code_of(findings)
 
@@ -295,7 +295,7 @@ def compare(
         record = find_evaluation(bench.store, evaluation)
         if other is None:
             second = find_evaluation(bench.store, one)
-            return options.show(*twice_shown(record, second, compared(bench.store, record, second)))
+            return options.show(*repeat_table(record, second, compared(bench.store, record, second)))
         for planner in (one, other):
             if planner not in record.spec.planners:
                 raise DataError(
@@ -303,4 +303,4 @@ def compare(
                 )
         items = bench.store.evaluations.items(record.id, damaged=True)
         pairs = disagreements(scored_cells(bench.store, record.id), one, other)
-        return options.show(*disagreements_shown(items, pairs, one, other))
+        return options.show(*disagreement_table(items, pairs, one, other))

@@ -10,7 +10,7 @@ from typing import Annotated
 from typer import Argument, BadParameter
 
 from conductor.errors import DataError
-from conductor.evaluation.given import WrittenPlans
+from conductor.evaluation.plan_sources import WrittenPlans
 from conductor.evaluation.report.remarks import power_of_trial
 from conductor.evaluation.spec import CONDUCTOR
 from conductor.evaluation.trials import MARGIN

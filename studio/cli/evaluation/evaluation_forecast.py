@@ -11,8 +11,8 @@ from itertools import groupby
 from operator import itemgetter
 
 from conductor.errors import DataError
-from conductor.evaluation.given import FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.items import Item
+from conductor.evaluation.plan_sources import FixedPlan, GivenPlans, WrittenPlans
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.text.formatting import dollars, duration, estimated, quantity
 from storage.records import EvaluationRecord

@@ -65,7 +65,7 @@ def carried_out(
         print_remark("asked in batches; each may take a day, and to stop waiting loses none of them")
     name_next(f"evaluation {record.id}", resume, what="go on")
     stop = Flag()
-    with progress_line(f"evaluation {record.id}", quiet=is_quiet()) as listen:
+    with progress_listener(f"evaluation {record.id}", quiet=is_quiet()) as listen:
         try:
             progress = Evaluations(bench).run(record.id, listen=listen, stop=stop, budget=budget, crew=crew)
         except KeyboardInterrupt:
@@ -74,7 +74,7 @@ def carried_out(
     # A trial has more planners by now.
     record = bench.store.evaluations.find(record.id)
     table = table_of_evaluation(bench.store, record)
-    findings = checked(bench, record, table, gate, reporting)
+    findings = check_gate(bench, record, table, gate, reporting)
     shape, lines = presentation(bench, record, table, findings)
     options.show({**shape, "failure": record.reason}, lines)
     print_findings(findings, gate, record)
@@ -89,7 +89,7 @@ def carried_out(
     return UNDECIDED if record.reason is not None and not gate.is_set else code
 
 
-def checked(
+def check_gate(
     bench: Workbench, record: EvaluationRecord, table: EvaluationTable, gate: Gate, reporting: Reporting
 ) -> list[Finding]:
     """What the gate finds; writes the files for a CI service."""
@@ -110,7 +110,7 @@ def print_findings(findings: Sequence[Finding], gate: Gate, record: EvaluationRe
 
 
 @contextmanager
-def progress_line(what: str, *, quiet: bool) -> Iterator[Listen | None]:
+def progress_listener(what: str, *, quiet: bool) -> Iterator[Listen | None]:
     """A listener that shows the progress: on a terminal in one line that is written over, else every `_EVERY`
     seconds in a line, the first at once, which begins with `what` it is of.
     """
@@ -143,7 +143,7 @@ def _timed_lines(what: str) -> Iterator[Listen]:
     latest: deque[Progress] = deque(maxlen=1)
     over = Flag()
 
-    def print_lines() -> None:
+    def print_progress() -> None:
         while not over.wait(_EVERY):
             if latest:
                 last = latest[-1]
@@ -152,7 +152,7 @@ def _timed_lines(what: str) -> Iterator[Listen]:
                 line = f"{what}: no answer yet"
             print_remark(line)
 
-    thread = Thread(target=print_lines, name="progress", daemon=True)
+    thread = Thread(target=print_progress, name="progress", daemon=True)
     thread.start()
     try:
         yield latest.append

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from conductor.evaluation.given import PLAN, FixedPlan
+from conductor.evaluation.plan_sources import PLAN, FixedPlan
 from conductor.files.named_file import STDIN, read_bounded
 from conductor.workflow.file import MAX_BYTES, read_plan
 from storage import SessionStore

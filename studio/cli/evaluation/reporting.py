@@ -1,4 +1,4 @@
-"""What an evaluation leaves for a CI service: JUnit XML, and GitHub's summary and annotations."""
+"""Writes an evaluation for a CI service: JUnit XML, and GitHub's summary and annotations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from storage.records import EvaluationRecord
 from studio.cli.evaluation.gate import Finding
 from studio.cli.options import flag, option
 from studio.cli.output.evaluation_table import markdown_of
-from studio.cli.output.terminal import one_line, print_shown, written_to
+from studio.cli.output.terminal import one_line, print_lines, written_to
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable with the file whose Markdown GitHub shows on a job's page."""
@@ -58,7 +58,7 @@ class Reporting:
         for code, sentence in findings:
             # GitHub reads annotations on both streams; stdout has the table.
             kind = "error" if code == 1 else "warning"
-            print_shown(f"::{kind} title=Evaluation {record.id}::{_escaped(sentence)}", stream=sys.stderr)
+            print_lines(f"::{kind} title=Evaluation {record.id}::{_escaped(sentence)}", stream=sys.stderr)
         if (path := setting(_SUMMARY)) is None:
             return
         try:

@@ -30,10 +30,10 @@ from conductor.text.formatting import dollars, p_value, percent, quantity, token
 from conductor.workers.pool.built_in import built_in_file
 from conductor.workers.pool.pool import configured_path
 from conductor.workers.pool.toml_editor import PoolDocument
-from studio.cli.evaluation.outcome import progress_line
+from studio.cli.evaluation.outcome import progress_listener
 from studio.cli.evaluation.questions import Source, on_its_pool
 from studio.cli.learning.grpo import Out, folder_of
-from studio.cli.learning.plan_lines import plan_lines
+from studio.cli.learning.plan_lines import learnt_plan_lines
 from studio.cli.opening import confirm_keys, opened
 from studio.cli.options import Configured, DryRun, Limited, Pooled, Shared, count, flag, option
 from studio.cli.output.terminal import UNKNOWN, is_quiet, name_next, print_remark, table
@@ -149,7 +149,7 @@ def mine(
         learning = PlannerLearning(bench, folder, questions, spec, name=name)
         if dry_run:
             return _show_outlook(learning.outlook(), learning.between, options)
-        with folder.held(), progress_line(f"learn {name}", quiet=is_quiet()) as listen:
+        with folder.held(), progress_listener(f"learn {name}", quiet=is_quiet()) as listen:
             learnt = learning.learn(listen=listen, note=print_remark)
     _show(learnt, folder.planner_path, options)
     if not options.json:
@@ -234,7 +234,7 @@ def _show(learnt: PlannerFile, path: Path, options: Shared, *, plans: bool = Fal
         lines.append(card.stopped)
     hidden = {"encoder"} if plans else {"encoder", "plans", "questions"}
     shape = {"file": str(path), **learnt.model_dump(mode="json", exclude=hidden)}
-    lines += plan_lines(learnt) if plans else []
+    lines += learnt_plan_lines(learnt) if plans else []
     return options.show({**shape, "solved": learnt.solved}, *lines)
 
 

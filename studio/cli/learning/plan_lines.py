@@ -8,7 +8,7 @@ from conductor.baselines.planner_file.planner_file import PlannerFile, TriedPlan
 from conductor.text.formatting import percent, quantity
 
 
-def plan_lines(learnt: PlannerFile) -> Sequence[str]:
+def learnt_plan_lines(learnt: PlannerFile) -> Sequence[str]:
     """Each plan, the one that was right most often first. A star: none is right as often for fewer tokens."""
     right, tried = [0] * len(learnt.plans), [0] * len(learnt.plans)
     for question in learnt.questions:

@@ -16,7 +16,7 @@ from conductor.errors import DataError
 from conductor.learning.environment import check_environment
 from conductor.learning.grpo.cost import usable
 from conductor.learning.grpo.recipe import GrpoRecipe, GrpoRun
-from conductor.learning.grpo.supervised import BATCH, plan_lessons, steps_of
+from conductor.learning.grpo.supervised import BATCH, plan_lessons, training_steps
 from conductor.text.formatting import quantity
 from conductor.workers.pool.pool import configured_pool
 from studio.cli.learning.grpo import Out, folder_of, pool_lines
@@ -57,7 +57,7 @@ def sft(
             f"{file} has no right plan that the dialect {recipe.dialect!r} can write with the workers of "
             "this pool; learn a planner from other questions with `learn mine`."
         )
-    recipe = recipe.model_copy(update={"steps": steps_of(len(lessons), epochs)})
+    recipe = recipe.model_copy(update={"steps": training_steps(len(lessons), epochs)})
     words = (
         f"{quantity(len(lessons), 'plan')} of {quantity(len(learnt.questions), 'question')} are learnt "
         f"{quantity(epochs, 'time')} each: {quantity(recipe.steps, 'step')} of {BATCH} plans. No worker is "

@@ -1,4 +1,4 @@
-"""How two planners of an evaluation, and two evaluations, are printed beside each other. Pure."""
+"""Prints two planners of an evaluation, or two evaluations, beside each other. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import one_line, table
 
 
-def disagreements_shown(
+def disagreement_table(
     items: Sequence[Item], pairs: Sequence[tuple[Cell, Cell]], one: str, other: str
 ) -> tuple[Shape, str]:
     """Pairs of cells, one of them right, for programs and for people."""
@@ -44,7 +44,7 @@ def disagreements_shown(
     return {"disagreements": shapes}, table(headings, rows) if rows else "They agree."
 
 
-def twice_shown(
+def repeat_table(
     first: EvaluationRecord, second: EvaluationRecord, planners: Sequence[PlannerTwice]
 ) -> tuple[Shape, str]:
     """Each planner's accuracy in both evaluations, for programs and for people."""

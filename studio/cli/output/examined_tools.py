@@ -1,4 +1,4 @@
-"""What `doctor` shows of servers of tools: tables for a terminal, values for JSON."""
+"""Prints for `doctor` the servers of tools: tables for a terminal, values for JSON."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from conductor.workers.health.findings import Check
-from conductor.workers.health.tool_health import ToolServerHealth, marks, place
+from conductor.workers.health.tool_health import ToolServerHealth, place, tool_marks
 from conductor.workers.tools.accepted_commands import is_accepted
 from conductor.workers.tools.tool_server import ToolServer
-from studio.cli.output.terminal import UNKNOWN, one_line, print_shown, table
+from studio.cli.output.terminal import UNKNOWN, one_line, print_lines, table
 
 _HEADINGS = ("tools of", "command", "starts", "within", "server", "tools", "at")
 
@@ -32,25 +32,25 @@ def show_tools(examined: Sequence[ToolServerHealth]) -> None:
     if not examined:
         return
     lines = table(_HEADINGS, list(map(_row, examined))).split("\n")
-    print_shown("", *lines, red={at for at, health in enumerate(examined, 2) if health.failing})
+    print_lines("", *lines, red={at for at, health in enumerate(examined, 2) if health.failing})
     tools = [
         (
             one_line(f"{tool.server}:{tool.name}"),
-            marks(tool),
+            tool_marks(tool),
             ", ".join(map(one_line, health.workers[tool.name])) or UNKNOWN,
         )
         for health in examined
         for tool in health.tools
     ]
     if tools:
-        print_shown("", table(("tool", "marks", "workers that may call it"), tools))
+        print_lines("", table(("tool", "marks", "workers that may call it"), tools))
     complaints = [
         one_line(f"{health.server.name}: {finding.sentence}")
         for health in examined
         for finding in health.complaints
     ]
     if complaints:
-        print_shown("", *complaints)
+        print_lines("", *complaints)
 
 
 def tool_server_shape(health: ToolServerHealth) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What tokens and people have used, and their limits, as cells of a table."""
+"""The usage of tokens and people, and their limits, as cells of a table."""
 
 from __future__ import annotations
 

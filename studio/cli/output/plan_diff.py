@@ -1,11 +1,11 @@
-"""How workflows and texts differ, as lines for people. Knows no session."""
+"""Prints the differences of workflows and texts as lines for people. Knows no session."""
 
 from __future__ import annotations
 
 from conductor.text.word_diff import compare_texts
 from conductor.workflow.diff import PlanDiff
 from conductor.workflow.model import Step
-from studio.cli.output.terminal import is_coloured, one_line, print_shown
+from studio.cli.output.terminal import is_coloured, one_line, print_lines
 
 _EXCERPT = 100
 """Characters of an instruction in a line that names a step, and of a text around a difference."""
@@ -24,12 +24,12 @@ def print_diff(diff: PlanDiff, *, pairs: bool = True) -> None:
         assert step is not None, "a row has a step"
         line = f"{number}. {what_changes(diff, old, new)}"
         if pairs and before is not None and after is not None:
-            print_shown(line)
-            print_shown(f"   - {_worded(before)}", style="red")
-            print_shown(f"   + {_worded(after)}", style="green")
+            print_lines(line)
+            print_lines(f"   - {_worded(before)}", style="red")
+            print_lines(f"   + {_worded(after)}", style="green")
         else:
             text = f"{line}: {step.worker}: {one_line(step.instruction, limit=_EXCERPT)}"
-            print_shown(text, style="green" if before is None else "red" if after is None else None)
+            print_lines(text, style="green" if before is None else "red" if after is None else None)
 
 
 def _worded(step: Step) -> str:
@@ -51,12 +51,12 @@ def print_text_diff(old: str, new: str) -> None:
     pieces = compare_texts(old, new).pieces
     for at, (kind, text) in enumerate(pieces):
         if kind == "same":
-            print_shown(_around(text, first=not at, last=at == len(pieces) - 1), end="")
+            print_lines(_around(text, first=not at, last=at == len(pieces) - 1), end="")
         elif is_coloured():
-            print_shown(text, style="red" if kind == "removed" else "green", end="")
+            print_lines(text, style="red" if kind == "removed" else "green", end="")
         else:
-            print_shown(f"[-{text}-]" if kind == "removed" else f"{{+{text}+}}", end="")
-    print_shown()
+            print_lines(f"[-{text}-]" if kind == "removed" else f"{{+{text}+}}", end="")
+    print_lines()
 
 
 def _around(text: str, *, first: bool, last: bool) -> str:

@@ -1,4 +1,4 @@
-"""What `run` prints during a run: lines for people, or the run's events for programs."""
+"""Prints the progress of `run`: lines for people, or the run's events for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conductor.runs import events
 from conductor.runs.events import EVENT, Event
 from conductor.runs.progress_lines import ProgressLines
 from conductor.text.control_characters import escaped
-from studio.cli.output.terminal import Style, is_quiet, one_line, print_shown, stream_text
+from studio.cli.output.terminal import Style, is_quiet, one_line, print_lines, stream_text
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -26,7 +26,7 @@ def print_line(line: str, stream: TextIO, *, style: Style | None = None) -> OSEr
     where the reader has gone.
     """
     try:
-        print_shown(line, stream=stream, style=style)
+        print_lines(line, stream=stream, style=style)
     except OSError as error:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())
@@ -129,7 +129,7 @@ class _StreamedAnswer:
         if self.is_in_line and style != self._style and text != "\n":
             text = f"\n{text}"
         self.is_in_line, self._style = not text.endswith("\n"), style
-        print_shown(text, end="", style=style)
+        print_lines(text, end="", style=style)
 
 
 class _Working:

@@ -1,4 +1,4 @@
-"""How a run ended, as a sentence and as an exit code."""
+"""Reports the end of a run, as a sentence and as an exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a command is that works through many sessions: a bar on a terminal, else sparse lines on stderr."""
+"""The progress of a command over many sessions: a bar on a terminal, else sparse lines on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How workflows, reports and runs look as JSON on the command line. Pure."""
+"""The shapes of workflows, reports and runs as JSON on the command line. Pure."""
 
 from __future__ import annotations
 

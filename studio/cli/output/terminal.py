@@ -1,4 +1,4 @@
-"""What commands print: texts, remarks, JSON, tables and questions.
+"""Prints texts, remarks, JSON, tables and questions.
 
 Names, titles and answers come from models and other people: all that is printed goes through `stream_text`,
 which makes control characters visible, or is JSON, which has them as escapes. Knows no command.
@@ -58,7 +58,7 @@ def lane_text(lanes: str) -> str:
 _ASCII_LANES = str.maketrans("●○│─├┤┼╰╯┴", "*o|-+++'''")
 
 
-def print_shown(
+def print_lines(
     *lines: str,
     stream: TextIO | None = None,
     style: Style | None = None,
@@ -90,12 +90,12 @@ def is_coloured(stream: TextIO | None = None) -> bool:
 def print_remark(text: str) -> None:
     """Print a sentence about the work on stderr; it may quote a model."""
     if not _quiet.get():
-        print_shown(f"conductor: {text}", stream=sys.stderr)
+        print_lines(f"conductor: {text}", stream=sys.stderr)
 
 
 def print_fault(text: str) -> None:
     """Print on stderr why something failed, also where only that is wanted."""
-    print_shown(f"conductor: {text}", stream=sys.stderr, style="red")
+    print_lines(f"conductor: {text}", stream=sys.stderr, style="red")
 
 
 def be_quiet(is_set: bool) -> None:

@@ -1,4 +1,4 @@
-"""What trials on questions found, and what they will take, in a terminal and for programs.
+"""Prints trials on questions and their forecasts, in a terminal and for programs.
 
 Knows the library's trials; knows no store.
 """
@@ -9,21 +9,21 @@ from collections.abc import Sequence
 
 from conductor.evaluation.evaluation_table import Cell
 from conductor.evaluation.forecast import Forecast
-from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.statistics import Interval, MeanDifference
 from conductor.evaluation.trials import (
     TrialRow,
     Trials,
     base_plan,
-    cheapest,
+    cheapest_variant,
     confirmation_words,
+    evaluation_trials,
     few_questions,
     tested_on,
-    trials_of,
 )
 from conductor.text.formatting import dollars, p_value, quantity
-from conductor.workflow.edits import words
+from conductor.workflow.edits import edit_words
 from conductor.workflow.file import PlanStep
 from studio.cli.output.shapes import Shape
 from studio.cli.output.terminal import table
@@ -52,9 +52,9 @@ def forecast_shape(forecast: Forecast) -> Shape:
 
 def trials_shape(spec: EvaluationSpec, cells: Sequence[Cell]) -> Shape:
     """What a trial found, for programs."""
-    trials = trials_of(spec, cells)
+    trials = evaluation_trials(spec, cells)
     base = base_plan(spec)
-    best = None if base is None else cheapest(trials, base.workflow).best
+    best = None if base is None else cheapest_variant(trials, base.workflow).best
     return {
         "base": trials.base,
         "margin": trials.margin,
@@ -105,7 +105,7 @@ def _interval_shape(interval: Interval | None) -> Shape:
 
 def trials_lines(spec: EvaluationSpec, cells: Sequence[Cell]) -> str:
     """What a trial found, for people."""
-    trials = trials_of(spec, cells)
+    trials = evaluation_trials(spec, cells)
     headings = ("variant", "accuracy", "interval", "n", "p", "tokens", "95% interval", "cost", "not worse")
     rows = [_line(row) for row in trials.rows]
     text = table(headings, rows, right=range(1, 8))
@@ -121,7 +121,7 @@ def trials_lines(spec: EvaluationSpec, cells: Sequence[Cell]) -> str:
 def _line(row: TrialRow) -> Sequence[str]:
     accuracy, tokens, cost = row.accuracy, row.tokens, row.cost
     return (
-        words(row.edits),
+        edit_words(row.edits),
         "" if accuracy is None else f"{accuracy.difference:+.3f}",
         "" if accuracy is None else f"{accuracy.interval.low:+.3f} to {accuracy.interval.high:+.3f}",
         "" if accuracy is None else str(accuracy.questions),
@@ -135,10 +135,9 @@ def _line(row: TrialRow) -> Sequence[str]:
 
 
 def _suggestion(trials: Trials, base: FixedPlan) -> str:
-    best = cheapest(trials, base.workflow).best
+    best = cheapest_variant(trials, base.workflow).best
     if best is None:
         none = f"No variant that takes less {trials.measure} was shown to be not worse."
         return f"{none} {few_questions(trials)}".strip()
-    return (
-        f"Cheapest that is not worse, as measured: {words(best.edits)}. {confirmation_words(trials)}".strip()
-    )
+    words = edit_words(best.edits)
+    return f"Cheapest that is not worse, as measured: {words}. {confirmation_words(trials)}".strip()

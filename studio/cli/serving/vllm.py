@@ -20,14 +20,14 @@ from conductor.vllm.serving import (
     Installed,
     Serving,
     extra_flags,
-    installed,
+    installed_vllm,
     open_to_others,
     script_environment,
 )
 from conductor.workers.keys.secret import find_secret
 from conductor.workers.wording.checkout import read_wording
 from studio.cli.options import App, PromptFrom, Shared, count, option
-from studio.cli.output.terminal import print_shown
+from studio.cli.output.terminal import print_lines
 
 _KEYS = ("CONDUCTOR_KEY", "VLLM_API_KEY")
 _KEY_HELP = f"The variable that holds the API key; default: {_KEYS[0]}."
@@ -100,7 +100,7 @@ def vllm(
     flags = extra_flags(extra or ())
     key_env = _key_variable(api_key_env)
     _require_key(host, key_env)
-    installation = installed(python)
+    installation = installed_vllm(python)
     serving = Serving(
         model=model,
         host=host,
@@ -174,7 +174,7 @@ def _require_key(host: str, key_env: str | None) -> None:
 
 
 def _show(line: str) -> None:
-    print_shown(line, stream=sys.stderr)
+    print_lines(line, stream=sys.stderr)
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from studio.cli.output.terminal import (
     amount,
     moment,
     one_line,
+    print_lines,
     print_remark,
-    print_shown,
     table,
     tokens_cell,
 )
@@ -135,7 +135,7 @@ def _list(ctx: typer.Context, options: Filter, words: Sequence[str]) -> int:
                 words = one_line("".join(text for text, _ in place.parts))
                 first.append(f"          {place.kind}: {words}")
         # Columns that a narrow terminal has no room for follow below.
-        print_shown(*first, *lines[len(summaries) + 1 :], red=failed)
+        print_lines(*first, *lines[len(summaries) + 1 :], red=failed)
     print_remark(_counts(options, criteria, on_page=len(summaries), further=further))
     return 0
 

@@ -16,7 +16,7 @@ from storage import SessionStore
 from storage.store.housekeeping import Cleaning
 from studio.cli.opening import SessionId, SessionIds, changed_line, session_of, stored
 from studio.cli.options import App, Stored, count, flag, option
-from studio.cli.output.terminal import agreed, one_line, print_remark, print_shown
+from studio.cli.output.terminal import agreed, one_line, print_lines, print_remark
 from studio.cli.sessions import listing, note_commands, retention_command, show, transfer
 from studio.sessions.retention import DAY, DEFAULT_DAYS, VARIABLE, retention_days
 from studio.sessions.retention import restore as put_back
@@ -61,7 +61,7 @@ def delete(
             if not sys.stdin.isatty():
                 ctx.fail("there is no terminal to confirm in; add --yes to delete")
             for id, title in chosen.items():
-                print_shown(f"{id[:8]}  {one_line(title)}", stream=sys.stderr)
+                print_lines(f"{id[:8]}  {one_line(title)}", stream=sys.stderr)
             if not agreed(f"Delete {quantity(len(chosen), 'session')}?"):
                 print_remark("nothing was deleted.")
                 return 1

@@ -18,7 +18,7 @@ from storage.database.unreadable_rows import readable
 from studio.cli.opening import SESSION, SessionId, changed_line, name_session, opened, session_of, stored
 from studio.cli.options import Configured, Force, Stored, count, flag, option
 from studio.cli.output.session_progress import session_progress
-from studio.cli.output.terminal import moment, one_line, print_remark, print_shown, written_to
+from studio.cli.output.terminal import moment, one_line, print_lines, print_remark, written_to
 
 if TYPE_CHECKING:
     from studio.session_file import ImportPreview, SessionPreview
@@ -108,7 +108,7 @@ def import_file(
             content, workers=tuple(bench.pool.cards), is_taken=bench.store.files.is_title_taken
         )
         if not options.json:
-            print_shown(*_preview_lines(preview))
+            print_lines(*_preview_lines(preview))
         imported: Sequence[str] = ()
         if not dry_run:
             imported = _imported(bench, content, preview)

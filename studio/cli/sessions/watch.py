@@ -12,7 +12,7 @@ from studio.cli.opening import SessionId, session_of, stored
 from studio.cli.options import App, Stored
 from studio.cli.output.progress import ProgressPrinter
 from studio.cli.output.run_end import END_WORDS, exit_code
-from studio.cli.output.terminal import name_next, print_remark, print_shown
+from studio.cli.output.terminal import name_next, print_lines, print_remark
 
 _PAUSE = 0.25
 """Seconds between two looks at the store."""
@@ -48,7 +48,7 @@ def watch(id: SessionId, options: Stored) -> int:
         elif state.answer is None:
             print_remark(f"{END_WORDS[state.status]}; there is no answer.")
         elif state.answer != printed:
-            print_shown(state.answer)
+            print_lines(state.answer)
     return exit_code(state)
 
 

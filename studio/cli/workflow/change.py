@@ -14,7 +14,7 @@ from conductor.values.total import Total
 from studio.cli.options import Configured, flag, option
 from studio.cli.output.plan_diff import print_diff, what_changes
 from studio.cli.output.shapes import Shape, usage_shape
-from studio.cli.output.terminal import name_next, print_shown
+from studio.cli.output.terminal import name_next, print_lines
 from studio.workbench import Proposal, Workbench
 
 ALL = "all"
@@ -56,10 +56,10 @@ def changes(workbench: Workbench, session: str, choice: Change, options: Configu
         if options.json:
             return options.show(shape)
         if proposal.diff.empty:
-            print_shown("The Conductor changes nothing.")
+            print_lines("The Conductor changes nothing.")
         print_diff(proposal.diff, pairs=False)
         if workbench.pool.label:
-            print_shown(f"({workbench.pool.label})")
+            print_lines(f"({workbench.pool.label})")
         if not proposal.diff.empty:
             name_next(
                 "nothing is changed yet",

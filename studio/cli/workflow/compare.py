@@ -17,7 +17,7 @@ from studio.cli.opening import LAST, run_of, session_ids, session_of, stored
 from studio.cli.options import App, Stored
 from studio.cli.output.plan_diff import print_diff, print_text_diff, what_changes
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import print_remark, print_shown
+from studio.cli.output.terminal import print_lines, print_remark
 from studio.session_file import newest_run
 
 app = App()
@@ -113,10 +113,10 @@ def compare(
     diff = plan_diff(old.workflow, new.workflow)
     if options.json:
         return options.show(_shape(old, new, diff))
-    print_shown(f"{old.words}\n{new.words}\n")
+    print_lines(f"{old.words}\n{new.words}\n")
     print_diff(diff)
     if diff.empty:
-        print_shown("The workflows are the same.")
+        print_lines("The workflows are the same.")
     if old.state is None or new.state is None:
         return 0
     for before, after in diff.rows:
@@ -144,7 +144,7 @@ def _newest_two(store: SessionStore, session: str) -> tuple[str, str]:
 def _print_texts(title: str, old: str | None, new: str | None) -> None:
     if old == new or (old is None and new is None):
         return
-    print_shown(f"\n{title}")
+    print_lines(f"\n{title}")
     print_text_diff(old or "", new or "")
 
 

@@ -22,7 +22,7 @@ from studio.cli.opening import SessionId, opened, session_of
 from studio.cli.options import App, Configured, flag
 from studio.cli.output.terminal import one_line, print_fault
 from studio.cli.workflow.revising import head_of, pinned_text, revise
-from studio.cli.workflow.step_text import WrittenStep, read, with_reason, written
+from studio.cli.workflow.step_text import WrittenStep, read, step_toml, with_reason
 from studio.workbench import Workbench
 
 _TRIES = 10
@@ -62,7 +62,7 @@ def _edited(
 ) -> Revision | None:
     """Open the text until it can be read or is closed as it was. Raises `ConductorError` after the latter."""
     title = one_line(workbench.store.sessions.find(head.session).title, limit=80)
-    text = first = written(head.workflow, only=only, title=title, workers=workbench.pool.names)
+    text = first = step_toml(head.workflow, only=only, title=title, workers=workbench.pool.names)
     with _file_of(first, head.session) as file:
         for left in reversed(range(_TRIES)):
             _open(file)

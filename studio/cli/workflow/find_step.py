@@ -34,7 +34,7 @@ from storage import SessionStore
 from studio.cli.opening import SessionId, confirm_keys, opened, session_of
 from studio.cli.options import App, Configured, DryRun, count, option
 from studio.cli.output.shapes import Shape
-from studio.cli.output.terminal import name_next, print_remark, print_shown
+from studio.cli.output.terminal import name_next, print_lines, print_remark
 from studio.evaluation.asked_item import asked_item
 from studio.workbench import Workbench
 from studio.workbench.comparison.experiments import Base
@@ -102,7 +102,7 @@ def find_step(
             shapes = [_shape(verdict) for verdict in verdicts]
             return options.show({"session": session_id, "experiment": id, "found": ended, "steps": shapes})
         for verdict in verdicts:
-            print_shown(_line(base.workflow, verdict))
+            print_lines(_line(base.workflow, verdict))
         print_remark(ended)
         print_remark(" · ".join([f"{len(trials)} runs", *used.known_words]))
         if bench.pool.label:

@@ -1,4 +1,4 @@
-"""What `run` is to do at single steps: wait before them, call them again, ask another worker, skip them.
+"""The options of `run` at single steps: wait before them, call them again, ask another worker, skip them.
 
 Knows the words of the command line; people count steps from 1.
 """

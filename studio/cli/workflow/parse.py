@@ -16,7 +16,7 @@ from conductor.workflow.plan_report import Candidate, Dialect, PlanReport
 from studio.cli.options import App, Shared, count, is_piped, names, option
 from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.shapes import report_shape
-from studio.cli.output.terminal import print_fault, print_shown
+from studio.cli.output.terminal import print_fault, print_lines
 
 MAX_BYTES = 5_000_000
 """More than the longest reply that is accepted from an endpoint usually has."""
@@ -48,14 +48,14 @@ def parse(
         options.show(report_shape(report))
         return 0 if report.ok else 1
     if report.return_previous:
-        print_shown("The Conductor returns the previous answer as it is.")
+        print_lines("The Conductor returns the previous answer as it is.")
     if report.workflow is not None:
-        print_shown(*plan_lines(report.workflow))
+        print_lines(*plan_lines(report.workflow))
     for repair in report.repairs:
-        print_shown(f"repaired, {repair.kind}: {repair.detail}")
+        print_lines(f"repaired, {repair.kind}: {repair.detail}")
     for at, candidate in enumerate(report.candidates, start=1):
         if candidate is not report.candidate:
-            print_shown(f"plan {at} of {len(report.candidates)} does not count: {_passed_over(candidate)}")
+            print_lines(f"plan {at} of {len(report.candidates)} does not count: {_passed_over(candidate)}")
     print_problems(report)
     return 0 if report.ok else 1
 

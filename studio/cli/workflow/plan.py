@@ -36,7 +36,7 @@ from studio.cli.options import (
 )
 from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
-from studio.cli.output.terminal import is_quiet, name_next, print_remark, print_shown
+from studio.cli.output.terminal import is_quiet, name_next, print_lines, print_remark
 from studio.cli.workflow.change import Change, changes
 from studio.cli.workflow.forecast import show_planning, unstored
 from studio.cli.workflow.parse import print_problems
@@ -150,8 +150,8 @@ def _plan(workbench: Workbench, session: Session, options: Configured) -> int:
         options.show(shape)
     else:
         if report.workflow is not None:
-            print_shown(f"{report.reasoning}\n")
-            print_shown(*plan_lines(report.workflow))
+            print_lines(f"{report.reasoning}\n")
+            print_lines(*plan_lines(report.workflow))
         print_label(label)
         if outlook is not None:
             print_remark(outlook.sentence)
@@ -172,7 +172,7 @@ def report_of(plan: Plan) -> PlanReport:
 def print_label(label: str | None) -> None:
     """Print on stderr what is to be known of the whole pool, such as that no model is called."""
     if label and not is_quiet():
-        print_shown(f"({label})", stream=sys.stderr)
+        print_lines(f"({label})", stream=sys.stderr)
 
 
 # -- sessions and their settings -------------------------------------------------------------------
@@ -264,7 +264,7 @@ def _alternatives(workbench: Workbench, session: Session, number: int, options: 
         options.show({"session": session.id, "label": label, "alternatives": shapes})
     else:
         for plan, same_as in zip(plans, equal, strict=True):
-            print_shown(f"Alternative {plan.attempt}: {_summary(plan, same_as)}\n")
+            print_lines(f"Alternative {plan.attempt}: {_summary(plan, same_as)}\n")
         print_label(label)
     return 0 if is_one_valid else 1
 

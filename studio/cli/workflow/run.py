@@ -37,7 +37,14 @@ from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.progress import EventLines, ProgressPrinter
 from studio.cli.output.run_end import END_WORDS, exit_code
 from studio.cli.output.shapes import run_shape
-from studio.cli.output.terminal import is_quiet, name_next, print_fault, print_json, print_remark, print_shown
+from studio.cli.output.terminal import (
+    is_quiet,
+    name_next,
+    print_fault,
+    print_json,
+    print_lines,
+    print_remark,
+)
 from studio.cli.workflow.forecast import show_run, unstored
 from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
@@ -271,7 +278,7 @@ def run_session(
     if output == "text":
         if sys.stderr.isatty() and not is_quiet():
             workflow = head_of(workbench, session.id).workflow
-            print_shown(*plan_lines(workflow), stream=sys.stderr, style="dim")
+            print_lines(*plan_lines(workflow), stream=sys.stderr, style="dim")
         print_remark(workbench.running.outlook(session.id, scope).sentence)
     state = _run(workbench, session, scope, listen, output)
     while output == "text" and state.questions and (decisions := asked_decisions(state)):
@@ -325,7 +332,7 @@ def _wait(workbench: Workbench, session: Session) -> None:
 
     def stop(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        print_shown("stopping", stream=sys.stderr)
+        print_lines("stopping", stream=sys.stderr)
         workbench.running.stop(session.id)
 
     previous = signal.signal(signal.SIGINT, stop)
@@ -351,7 +358,7 @@ def _print_outcome(
     """Print the answer, unless it stands there as it came, and on stderr what a person should know of it."""
     if state.answer is not None:
         if state.answer != printed:
-            print_shown(state.answer)
+            print_lines(state.answer)
         if state.status == "finished" and not state.answered:
             print_remark("the run finished without an answer; what its worker wrote instead stands above.")
     elif state.whole:
@@ -399,7 +406,7 @@ def _print_part(state: RunState, scope: RunScope) -> None:
     goal = scope.goal(state.workflow)
     output = state.steps[goal].output
     if state.answer is None and output is not None:
-        print_shown(output.text)
+        print_lines(output.text)
         print_remark(f"this is what step {goal + 1} gave; the answer was not asked for.")
     elif output is None:
         print_remark(f"{END_WORDS[state.status]}; step {goal + 1} gave nothing.")

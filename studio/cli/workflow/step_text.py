@@ -45,7 +45,7 @@ class WrittenStep:
     pin: str | None
 
 
-def written(workflow: Workflow, *, only: int | None, title: str, workers: Sequence[str]) -> str:
+def step_toml(workflow: Workflow, *, only: int | None, title: str, workers: Sequence[str]) -> str:
     """The text of all steps, or of the step `only` (from 0). Raises `FormatError` for half a character."""
     which = f"Step {only + 1} of {len(workflow)}" if only is not None else quantity(len(workflow), "step")
     head = [

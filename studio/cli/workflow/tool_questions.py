@@ -12,7 +12,7 @@ from conductor.runs.state import RunState
 from conductor.text.bounded_value import json_object
 from conductor.values.message_parts.tool_use import ToolDecision, WaitingCall
 from studio.cli.opening import is_at_terminal
-from studio.cli.output.terminal import print_remark, print_shown, typed
+from studio.cli.output.terminal import print_lines, print_remark, typed
 
 _CHOICES = "Allow it? [y]es, [n]o, [e]dit the arguments, [a]nswer in its place, [l]ater:"
 
@@ -59,7 +59,7 @@ def _words(waiting: WaitingCall) -> str:
 def _decision(call: WaitingCall) -> ToolDecision | None:
     """The decision of one call; None for later, and at the end of the input."""
     words = _words(call)
-    print_shown(f"{words[0].upper()}{words[1:]}", stream=sys.stderr)
+    print_lines(f"{words[0].upper()}{words[1:]}", stream=sys.stderr)
     while True:
         match (typed(_CHOICES) or "l").strip().lower()[:1]:
             case "y":

@@ -1,1 +1,1 @@
-"""How an evaluation is carried out: its cells run, by this process or by others, and scored."""
+"""Carries out an evaluation: this process or others run its cells, and they are scored."""

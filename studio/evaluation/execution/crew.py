@@ -1,4 +1,4 @@
-"""Who answers an evaluation's items in other processes: what they are given, and what they give back.
+"""A crew answers an evaluation's items in other processes: what they are given, and what they give back.
 
 Values and a protocol. Knows nothing of how those processes are reached.
 """

@@ -128,9 +128,9 @@ class EvaluationRun:
         self._answers = {
             key for key, cell in self._cells.items() if cell.result is not None and cell.result.score.is_known
         }
-        self.progress = Progress(self._spec.cells(len(self._items)) - self._never_asked())
+        self.progress = Progress(self._spec.cells(len(self._items)) - self._missing_answers())
 
-    def _never_asked(self) -> int:
+    def _missing_answers(self) -> int:
         """How many answers are missing to questions that cannot be read."""
         return sum(
             (at, planner, repeat) not in self._answers

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from conductor.baselines.planner_file.planner_file import BY_CATEGORY, PlannerFile
-from conductor.evaluation.given import CategoryPlans
 from conductor.evaluation.items import Item
+from conductor.evaluation.plan_sources import CategoryPlans
 from conductor.workflow.model import Workflow
 
 

@@ -1,5 +1,5 @@
-"""What came of one answer, for a model that is to learn from it: the plan, what its steps wrote, the verdict,
-and which step spoiled a wrong one.
+"""The evidence of one answer, for a model that is to learn from it: the plan, what its steps wrote, the
+verdict, and which step spoiled a wrong one.
 
 Knows the store's sessions and *Find the step*, which calls workers; the texts are bounded.
 """

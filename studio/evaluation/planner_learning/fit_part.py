@@ -13,8 +13,8 @@ from threading import Event as Flag
 from conductor.baselines.planner_file.planner_file import PlannerFile
 from conductor.engine.meter import Meter
 from conductor.errors import DataError
-from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.items import DataSet
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.values.budget import NO_BUDGET, Budget
 from conductor.workflow.model import Workflow

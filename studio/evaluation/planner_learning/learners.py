@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from conductor.baselines.planner_file.planner_file import Learner
-from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.text.formatting import quantity
 from studio.evaluation.planner_learning.fit_part import FitPart
 from studio.evaluation.planner_learning.reflection import reflect

@@ -1,4 +1,4 @@
-"""How a planner learns: plans are tried on one part of the questions, and it is examined on the other.
+"""A planner learns: plans are tried on one part of the questions, and it is examined on the other.
 
 Each plan that is tried is a session of an evaluation of the store, so that calls are shared, counted, kept to
 a budget, and a learning that was interrupted goes on. Knows the workbench; prints nothing.

@@ -19,7 +19,7 @@ from conductor.baselines.search.instructions import Instructions
 from conductor.baselines.search.rewording import instructions_in, rewording_request
 from conductor.engine.charged_answer import charged_answer
 from conductor.errors import DataError
-from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.scorers.judge import can_judge
 from conductor.planner.model_planner import ModelConductor
 from conductor.text.formatting import quantity

@@ -1,4 +1,4 @@
-"""What an evaluation tried: the plan of each answer, and whether it was right. Reads the store only."""
+"""The plans that an evaluation tried, each with whether its answer was right. Reads the store only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import fmean
 from conductor.baselines.planner_file.planner_file import TriedPlan, TriedQuestion
 from conductor.errors import ConductorError
 from conductor.evaluation.evaluation_table import Cell
-from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import CONDUCTOR
 from conductor.values.messages import Usage
 from conductor.workflow.model import Workflow

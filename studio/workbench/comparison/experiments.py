@@ -26,7 +26,7 @@ from conductor.orchestration.rounds import new_id
 from conductor.runs.request import Asker
 from conductor.runs.state import RunState
 from conductor.values.messages import SeenResponse
-from conductor.workers.endpoint.transport.timing import ASKED_BY
+from conductor.workers.endpoint.transport.timing import CALLERS
 from conductor.workers.pool.pool import Pool
 from conductor.workflow.model import Workflow
 from storage.records import ExperimentRecord, RunRecord
@@ -210,7 +210,7 @@ class Experiments:
         self, live: LiveExperiment, trials: Sequence[Trial], *, base: Base, pool: Pool, meter: Meter
     ) -> None:
         store, room = self._bench.store, asyncio.Semaphore(AT_ONCE)
-        ASKED_BY.set(live.by.turns(live.record.session))
+        CALLERS.set(live.by.turns(live.record.session))
 
         async def go(at: int, trial: Trial) -> None:
             async with room:

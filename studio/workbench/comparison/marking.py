@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from functools import lru_cache
 
 from conductor.evaluation.score import Score
-from conductor.evaluation.scorers.accepted_answer import check_accepted, compared
+from conductor.evaluation.scorers.accepted_answer import check_accepted, score_answer
 from conductor.values.accepted import Accepted
 from studio.sessions.background_runs import Background
 
@@ -37,7 +37,7 @@ class Marking:
         return _right(self._comparison(answer, accepted).result())
 
     def within(self, answer: str, accepted: Accepted, *, seconds: float) -> bool | None:
-        """Whether an answer is right; None if that takes longer. Raises `WorkerError` as `compared`."""
+        """Whether an answer is right; None if that takes longer. Raises `WorkerError` as `score_answer`."""
         try:
             return _right(self._comparison(answer, accepted).result(seconds))
         except TimeoutError:
@@ -54,7 +54,7 @@ class Marking:
         return {at: right for at, right in marks.items() if right is not None}
 
     def _begin(self, answer: str, accepted: Accepted) -> Future[Score]:
-        return self._background.spawn(compared(answer, accepted))
+        return self._background.spawn(score_answer(answer, accepted))
 
 
 def _right(score: Score) -> bool | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from conductor.engine.bound_workflow import BoundWorkflow
 from conductor.engine.estimate import Estimate, estimate
-from conductor.engine.known_outputs import NOTHING_KNOWN
+from conductor.engine.known_outputs import NO_OUTPUTS
 from conductor.engine.schedule import blast_radius
 from conductor.errors import WorkflowError
 from conductor.orchestration.rounds import plan_request
@@ -44,7 +44,7 @@ class Racing:
         expected = []
         for contender in contenders:
             bound = self._bound(contender)
-            radius = blast_radius(None, bound, NOTHING_KNOWN, scope=_whole(contender.workflow))
+            radius = blast_radius(None, bound, NO_OUTPUTS, scope=_whole(contender.workflow))
             earlier = outputs(contender.session)
             expected.append(estimate(bound, radius.called, earlier, cards=cards, outputs=radius.outputs))
         return tuple(expected)

@@ -1,4 +1,4 @@
-"""How a session's revisions do on the team's tests, from what is stored: nothing is called for it.
+"""Compares a session's revisions on the team's tests, from what is stored: nothing is called for it.
 
 The session's own question is compared with the answers of its runs; all others, and what takes a judge, count
 where an evaluation asked them of that revision.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from conductor.errors import WorkerError
-from conductor.evaluation.given import PLAN
+from conductor.evaluation.plan_sources import PLAN
 from conductor.evaluation.scorers.accepted_answer import accepted_of
 from conductor.evaluation.team_tests import TeamTest
 from storage.records import RunRecord

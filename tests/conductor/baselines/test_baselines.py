@@ -218,7 +218,7 @@ def test_the_rule_planner_is_a_baseline_too() -> None:
     assert planned("baseline:rules") == planned("rules")
 
 
-def test_every_baseline_says_what_it_is() -> None:
+def test_every_baseline_states_what_it_is() -> None:
     for entry in BASELINES.values():
         assert entry.title
         assert entry.about.endswith(".")

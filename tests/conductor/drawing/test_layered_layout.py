@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conductor.drawing.layered_layout import Strands, generations_of, ordered, rows_of
+from conductor.drawing.layered_layout import Strands, generations_of, ordered, split_rows
 from tests.support.cases.property_cases import cases
 
 Access = tuple[tuple[int, ...], ...]
@@ -24,7 +24,7 @@ def accesses(draw: st.DrawFn) -> Access:
 
 
 def strands_of(access: Access, widest: int = 5) -> Strands:
-    return ordered(Strands.of(rows_of(generations_of(access), widest), access, 60))
+    return ordered(Strands.of(split_rows(generations_of(access), widest), access, 60))
 
 
 def places(access: Access, widest: int) -> dict[int, tuple[int, int]]:
@@ -56,7 +56,7 @@ def crossings(strands: Strands) -> int:
 @pytest.mark.slow
 @given(access=accesses(), widest=st.integers(1, 6))
 def test_rows_hold_every_step_once_in_order_and_readers_later(access, widest):
-    rows = rows_of(generations_of(access), widest)
+    rows = split_rows(generations_of(access), widest)
     row_of = {step: i for i, row in enumerate(rows) for step in row}
     assert sorted(row_of) == list(range(len(access)))
     assert all(list(row) == sorted(row) and 1 <= len(row) <= widest for row in rows)
@@ -67,7 +67,7 @@ def test_rows_hold_every_step_once_in_order_and_readers_later(access, widest):
     ("steps", "widest", "lengths"), [(4, 5, [4]), (5, 4, [3, 2]), (13, 3, [3, 3, 3, 2, 2]), (6, 3, [3, 3])]
 )
 def test_a_broad_generation_becomes_even_rows_the_longer_ones_first(steps, widest, lengths):
-    assert [len(row) for row in rows_of([list(range(steps))], widest)] == lengths
+    assert [len(row) for row in split_rows([list(range(steps))], widest)] == lengths
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ def test_a_step_that_is_added_moves_no_card_past_another(data, access, widest):
 
 @given(access=accesses())
 def test_ordering_keeps_every_node_in_its_row_and_cards_in_the_order_of_their_steps(access):
-    unordered = Strands.of(rows_of(generations_of(access), 5), access, 60)
+    unordered = Strands.of(split_rows(generations_of(access), 5), access, 60)
     strands = ordered(unordered)
     assert [sorted(row) for row in strands.rows] == [sorted(row) for row in unordered.rows]
     for row in strands.rows:

@@ -1,4 +1,4 @@
-"""The marks of workers: seen on both themes, told apart by everyone, the same for the same name."""
+"""The marks of workers: seen on both themes, distinguished by everyone, the same for the same name."""
 
 from __future__ import annotations
 

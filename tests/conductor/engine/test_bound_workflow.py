@@ -55,13 +55,13 @@ def test_a_request_has_the_published_order() -> None:
     assert content.endswith("Your assigned subtask: task 3")
 
 
-def test_only_the_last_step_is_told_that_it_answers() -> None:
+def test_only_the_last_step_is_informed_that_it_answers() -> None:
     bound = assigned(workflow_of((), (0,)))
     assert "last step" not in request_of(bound, 0).messages[0].content
     assert "last step" in request_of(bound, 1, step0="a").messages[0].content
 
 
-def test_every_part_of_a_request_says_where_it_comes_from() -> None:
+def test_every_part_of_a_request_states_where_it_comes_from() -> None:
     workflow = workflow_of((), (), (1,)).with_worker(1, "beta")
     parts = request_of(assigned(workflow), 2, step0="unseen", step1="said").messages[0].parts
     origins = [(part.kind, part.text, part.step, part.worker) for part in parts if part.kind != "frame"]

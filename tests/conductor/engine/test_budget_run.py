@@ -85,7 +85,7 @@ def test_an_answer_that_crosses_the_limit_at_the_end_is_an_answer() -> None:
     assert not over.stopped
 
 
-async def test_a_budget_that_planning_has_used_up_is_said_to_be_the_reason() -> None:
+async def test_a_budget_that_planning_has_used_up_is_called_the_reason() -> None:
     pool = Pool(workers=(FAST,))
     meter = Meter(Budget(tokens=10))
     meter.count_earlier(Used(tokens=11, calls=1))

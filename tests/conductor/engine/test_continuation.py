@@ -53,5 +53,5 @@ def test_it_goes_as_far_as_the_run_before_and_calls_no_finished_step(
     assert 0 not in scope.forced(STEPS)
 
 
-def test_of_a_run_of_which_nothing_is_stored_all_is_to_do() -> None:
+def test_of_a_run_with_nothing_stored_all_is_to_do() -> None:
     assert resumed(RunState(run="r"), STEPS, resumption=1) == RunScope(resumption=1)

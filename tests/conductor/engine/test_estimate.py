@@ -183,7 +183,7 @@ def test_a_limit_of_the_answer_bounds_what_is_assumed() -> None:
     assert short == long - ANSWER_TOKENS + 50
 
 
-def test_built_in_experts_take_no_tokens_and_nothing_is_said_of_them_before_they_ran() -> None:
+def test_built_in_experts_take_no_tokens_and_nothing_is_stated_of_them_before_they_ran() -> None:
     takes = estimate(DIAMOND, (0, 1, 2, 3), (), cards("offline"))
     assert (takes.tokens, takes.cost, takes.words) == (0, 0.0, [])
     ran = [output_of(step, tokens=None, seconds=0.5) for step in range(4)]

@@ -100,7 +100,7 @@ def test_without_an_edge_only_what_depends_on_it_is_run_again() -> None:
     assert [end.answer for end in ends.values()] == ["1(nothing) 2(0(nothing))", "1(0(nothing))"]
 
 
-def test_repeats_ask_anew_and_bring_a_control() -> None:
+def test_repeats_ask_again_and_bring_a_control() -> None:
     trials = trials_of(EdgeTest(edges=((0, 2), (2, 3)), repeats=2), DIAMOND)
     assert [(trial.edge, trial.scope.step, trial.repeat) for trial in trials] == [
         ((0, 2), 2, 1), ((0, 2), 2, 2), ((2, 3), 3, 1), ((2, 3), 3, 2), (None, 2, 1), (None, 2, 2),
@@ -177,7 +177,7 @@ def test_an_edge_without_which_there_is_no_answer_matters_most() -> None:
 
 
 @pytest.mark.parametrize("status", ["cancelled", "interrupted", "over_budget"])
-def test_a_trial_that_was_broken_off_says_nothing_of_its_edge(status: RunStatus) -> None:
+def test_a_trial_that_was_broken_off_states_nothing_of_its_edge(status: RunStatus) -> None:
     trials = trials_of(EdgeTest(edges=((2, 3),)), DIAMOND)
     (verdict,) = edge_verdicts("the answer", trials, {0: RunState(status=status)})
     assert (verdict.lost, verdict.pending, verdict.broken, verdict.matters) == (0, 0, 1, False)
@@ -232,7 +232,7 @@ def test_what_a_person_wrote_is_not_taken_for_a_workers_answer() -> None:
     assert [step.reused for step in again.steps] == [True, False, True, False]
 
 
-def test_a_trial_of_one_step_says_so() -> None:
+def test_a_trial_of_one_step_states_it() -> None:
     (trial,) = trials_of(Swap(step=1, workers=("beta",)), DIAMOND)
     assert trial.scope == RunScope(kind="only", step=1)
 

@@ -115,7 +115,7 @@ async def test_a_rule_holds_for_every_way_to_give_no_answer(worker: Worker) -> N
     assert "sk-123" not in (state.steps[0].failure or "")
 
 
-async def test_who_reads_the_text_is_told_that_a_person_wrote_it_and_nothing_of_an_empty_one() -> None:
+async def test_who_reads_the_text_is_informed_that_a_person_wrote_it_and_nothing_of_an_empty_one() -> None:
     for text, is_seen in (("red", True), ("", False)):
         events = await events_of(run_of(ruled(OnFailure(output=text)), pool_of(Raising(GONE))))
         sent = next(event.request for event in events if isinstance(event, StepStarted) and event.step == 1)

@@ -427,9 +427,9 @@ async def test_no_other_worker_answers_after_a_fallback_that_acted_and_is_gone()
     )
 
 
-@pytest.mark.parametrize(("fault", "status", "calls_made"), [(None, "finished", 2), ("full", "failed", 1)])
+@pytest.mark.parametrize(("fault", "status", "call_count"), [(None, "finished", 2), ("full", "failed", 1)])
 async def test_no_tool_acts_before_what_it_is_called_with_is_stored(
-    fault: str | None, status: str, calls_made: int
+    fault: str | None, status: str, call_count: int
 ) -> None:
     tools = ScriptedTools(contents)
     answers = [calling("files__read"), WRITES, saying("done")]
@@ -442,7 +442,7 @@ async def test_no_tool_acts_before_what_it_is_called_with_is_stored(
 
     run = run_of(ONE, pool_of(Caller(answers), tools), scope=RunScope(allows=("files",)))
     state = fold([event async for event in run.events(stored=stored)])
-    assert (state.status, len(tools.log)) == (status, calls_made)
+    assert (state.status, len(tools.log)) == (status, call_count)
     # The one that reads does not wait.
     assert seen == [1]
 

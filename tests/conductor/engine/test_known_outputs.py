@@ -191,13 +191,13 @@ async def test_the_request_of_a_fallback_is_shown_as_it_was_sent() -> None:
 # -- whose -------------------------------------------------------------------------------------------
 
 
-async def test_an_archive_gives_each_output_to_one_step_and_says_that_it_is_another_ones() -> None:
+async def test_an_archive_gives_each_output_to_one_step_and_states_that_it_is_another_ones() -> None:
     alpha = Answering()
     pool, one = Pool(workers=(alpha,)), Step(instruction="Do it.", worker="alpha")
     first = await ran(Workflow.of([one, one]), pool)
     reusable = KnownOutputs(archive=OutputArchive(first.outputs.values()))
     third = await played(Workflow.of([one, one, one]), pool, outputs=reusable, run="on")
-    # Styles that say which step is the last one tell the last from the others.
+    # Styles that name the last step separate it from the others.
     assert texts(third) == ["alpha 1", "alpha 3", "alpha 2"]
     equal = "reused from an equal step"
     assert [step.reuse for step in third.steps] == [equal, None, equal]
@@ -223,7 +223,7 @@ async def test_another_worker_of_a_pinned_step_leaves_the_requests_behind_it_as_
     assert (texts(second), second.steps[1].reuse) == (texts(first), "reused")
 
 
-async def test_an_output_of_an_earlier_version_is_not_taken_over_and_the_forecast_says_so() -> None:
+async def test_an_output_of_an_earlier_version_is_not_taken_over_and_the_forecast_states_it() -> None:
     alpha = Answering()
     pool, workflow = Pool(workers=(alpha,)), workflow_of(())
     first = await ran(workflow, pool)

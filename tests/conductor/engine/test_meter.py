@@ -171,7 +171,7 @@ def test_a_call_that_broke_counts_with_what_had_come_and_not_at_all_before_the_f
     assert meter.used.tokens == 110
 
 
-def test_a_refusal_stops_nobody_and_using_too_much_after_it_does() -> None:
+def test_a_refusal_stops_no_one_and_using_too_much_after_it_does() -> None:
     meter, crossings = Meter(Budget(tokens=200)), list[Crossing]()
     meter.watch(crossings.append)
     going = admitted(meter, card(), "x" * 400)

@@ -22,7 +22,7 @@ def sight(*seen: SeenResponse) -> PromptContext:
     return PromptContext(query="why?", instruction="do", seen=seen, final=True, nonce="0a1b2c3d")
 
 
-def test_a_step_of_an_earlier_round_says_which() -> None:
+def test_a_step_of_an_earlier_round_states_which() -> None:
     text = "".join(part.text for part in tagged_parts(sight(EARLIER)))
     assert '<step-0a1b2c3d number="2" round="1" worker="beta">' in text
     rounds = {part.round for part in tagged_parts(sight(EARLIER)) if part.kind == "response"}
@@ -49,7 +49,7 @@ def test_the_research_layout_numbers_agents_and_begins_the_answer() -> None:
     assert [(each.step, each.round, each.response) for each in seen] == [(1, 1, "found"), (2, None, "seen")]
 
 
-def test_nobody_can_close_the_tags_of_the_research_layout() -> None:
+def test_no_one_can_close_the_tags_of_the_research_layout() -> None:
     own = research_messages(sight(FORGED), OURS, {"beta": 1})[0].content
     assert own.count("</earlier_response_of_agent_1>") == 1
     assert own.count("<overall_task>") == 1

@@ -140,19 +140,19 @@ def parts(events: list[Event]) -> tuple[list[str], str]:
 
 
 @pytest.mark.slow
-async def test_deltas_tell_the_output_from_its_beginning_and_the_end_tells_the_rest() -> None:
+async def test_deltas_show_the_output_from_its_beginning_and_the_end_shows_the_rest() -> None:
     deltas, text = parts(await events_of(run_of(workflow_of(()), pool_of(tokens=60, tokens_per_second=2000))))
     assert text.startswith("".join(deltas))
     assert 1 < len(deltas) < 60
 
 
-async def test_an_answer_that_comes_whole_is_told_once() -> None:
+async def test_an_answer_that_comes_whole_is_reported_once() -> None:
     deltas, text = parts(await events_of(run_of(workflow_of(()), pool_of(tokens=60))))
     assert deltas == []
     assert text
 
 
-async def test_what_a_worker_wrote_before_it_failed_is_told() -> None:
+async def test_what_a_worker_wrote_before_it_failed_is_reported() -> None:
     pool = pool_of(tokens=60, tokens_per_second=20_000, fail_on="task 1")
     events = await events_of(run_of(workflow_of(()), pool))
     deltas = [event.text for event in events if isinstance(event, StepDelta)]
@@ -222,7 +222,7 @@ async def test_a_workers_fault_fails_its_step_only(
     assert state.steps[0].text in ("half a ", "and then")
 
 
-async def test_an_unexpected_fault_is_logged_for_whoever_must_mend_it(
+async def test_an_unexpected_fault_is_logged_to_be_fixed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     await played(workflow_of(()), Pool(workers=(Raising(ZeroDivisionError("by zero")),)))
@@ -258,7 +258,7 @@ NOTHING = "Step 3: Its worker answered with nothing."
         (["", "", ""], None, None, f"Every step's response is empty. {NOTHING}"),
     ],
 )
-async def test_the_answer_is_the_last_response_that_says_something(
+async def test_the_answer_is_the_last_response_that_has_words(
     expected: list[str], answer: str | None, step: int | None, warning: str | None
 ) -> None:
     worker = SimulatedWorker(name="alpha", answer=lambda request: expected[int(request.instruction[-1]) - 1])
@@ -323,7 +323,7 @@ def test_cancellation_is_final_within_a_second_whatever_a_worker_does() -> None:
     in_simulated_time(cancelled())
 
 
-async def test_a_run_that_is_stopped_before_it_starts_asks_nobody() -> None:
+async def test_a_run_that_is_stopped_before_it_starts_asks_no_one() -> None:
     alpha = SimulatedWorker(name="alpha")
     run = run_of(DIAMOND, Pool(workers=(alpha,)))
     run.cancel()

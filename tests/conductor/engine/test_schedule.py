@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.known_outputs import NOTHING_KNOWN, EarlierRun, KnownOutputs, OutputArchive
+from conductor.engine.known_outputs import NO_OUTPUTS, EarlierRun, KnownOutputs, OutputArchive
 from conductor.engine.schedule import BlastRadius, blast_radius, changed_pins
 from conductor.errors import WorkflowError
 from conductor.runs.scope import EDITED, RunScope
@@ -127,7 +127,7 @@ def test_where_an_answer_comes_out_as_before_only_spared_steps_are_reused(
     assert again.state.status == "finished"
 
 
-def test_a_pinned_output_stands_and_says_when_its_inputs_have_changed() -> None:
+def test_a_pinned_output_stands_and_states_when_its_inputs_have_changed() -> None:
     pool = pool_of(numbered())
     first = asyncio.run(played(DIAMOND, pool))
     pinned = DIAMOND.with_pin(1, first.steps[1].output).with_instruction(0, "other")
@@ -181,7 +181,7 @@ def test_what_a_person_wrote_is_read_as_such_and_only_then() -> None:
 def test_an_edit_has_its_radius(
     edit: Callable[[Workflow], Workflow], runs: set[int], spared: set[int], changed: set[int]
 ) -> None:
-    # The last step is shown what the steps before it were told, and not what those before them were.
+    # The last step is shown what the steps before it were sent, and not what those before them were.
     pool = pool_of("the same")
     outputs = outputs_of(asyncio.run(played(DIAMOND, pool)))
     radius = blast_radius(DIAMOND, set_to(edit(DIAMOND), pool), outputs)
@@ -189,7 +189,7 @@ def test_an_edit_has_its_radius(
 
 
 def test_nothing_is_reused_before_the_first_run(pool: Pool) -> None:
-    radius = blast_radius(None, set_to(DIAMOND, pool), NOTHING_KNOWN)
+    radius = blast_radius(None, set_to(DIAMOND, pool), NO_OUTPUTS)
     assert (radius.runs, radius.edited) == ({0, 1, 2, 3}, {0, 1, 2, 3})
 
 

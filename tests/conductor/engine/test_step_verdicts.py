@@ -96,7 +96,7 @@ def test_only_a_step_and_what_follows_it_are_asked_where_another_worker_does_it(
     assert [called(end) for end in ends.values()] == [{1, 3}, {3}]
 
 
-def test_what_follows_is_shown_who_gave_an_output_that_stayed_the_same_and_the_verdict_says_so() -> None:
+def test_what_follows_is_shown_who_gave_an_output_that_stayed_the_same_and_the_verdict_states_it() -> None:
     experiment = search(Replacement(step=1, worker="echo"))
     assert called(tried(experiment)[1][0]) == {1, 3}
     (verdict,) = judge(experiment)
@@ -119,7 +119,7 @@ def test_steps_with_which_the_answer_turns_right_come_first_the_earlier_before_t
     )
 
 
-def test_repeats_bring_a_control_that_calls_the_same_steps_and_tells_a_cause_from_chance() -> None:
+def test_repeats_bring_a_control_that_calls_the_same_steps_and_separates_a_cause_from_chance() -> None:
     experiment = search(Replacement(step=1, text="Paris"), Replacement(step=1, worker="echo"), repeats=2)
     base, ends = tried(experiment)
     assert [called(end) for end in ends.values()] == [{3}, {3}, {1, 3}, {1, 3}, {1, 3}, {1, 3}]
@@ -141,7 +141,7 @@ def test_a_control_of_steps_that_do_not_follow_one_another_calls_every_step() ->
     assert called(tried(experiment)[1][5]) == {0, 1, 2, 3}
 
 
-def test_where_nothing_turns_it_right_that_is_said_with_what_may_be_the_reason() -> None:
+def test_where_nothing_turns_it_right_that_is_stated_with_what_may_be_the_reason() -> None:
     words = found_words(judge(search(Replacement(step=0, text="Nice"), Replacement(step=3, worker="echo"))))
     assert words.startswith("None of these outputs makes the answer right.")
 
@@ -154,7 +154,7 @@ def test_where_not_every_run_ended_nothing_is_concluded_from_the_others() -> Non
 
 
 @pytest.mark.parametrize("status", ["cancelled", "interrupted", "over_budget"])
-def test_a_trial_that_was_broken_off_says_nothing_of_its_step(status: RunStatus) -> None:
+def test_a_trial_that_was_broken_off_states_nothing_of_its_step(status: RunStatus) -> None:
     experiment = search(Replacement(step=1, text="Paris"))
     base, ends = tried(experiment)
     broken = {0: replace(ends[0], status=status)}

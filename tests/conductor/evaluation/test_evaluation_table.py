@@ -130,7 +130,7 @@ def test_a_difference_over_other_questions_than_its_accuracy_is_named(
     assert sentence is None or sentence in words
 
 
-def test_a_table_says_which_difference_it_can_see() -> None:
+def test_a_table_states_which_difference_it_can_see() -> None:
     items = [Item(id=f"q{at}", input=f"{at}?", target=(str(at),)) for at in range(400)]
     cells = [cell(at, name, "right" if at % 4 else "wrong") for name in ("a", "b") for at in range(400)]
     assert remarks(table_of(items, ["a", "b"], cells))[-1] == (

@@ -63,7 +63,7 @@ def _lasting(run: RunState, *seconds: float) -> RunState:
     return replace(run, steps=tuple(steps))
 
 
-def test_time_is_the_longest_way_with_planning_whoever_paid_for_it() -> None:
+def test_time_is_the_longest_way_with_planning_no_matter_who_paid_for_it() -> None:
     first = _lasting(asyncio.run(played(EQUAL, POOL)), 3.0, 2.0, 1.0)
     reusing = asyncio.run(played(EQUAL, POOL, outputs=outputs_of(first)))
     assert _result(first).seconds == _result(reusing).seconds == 4.0

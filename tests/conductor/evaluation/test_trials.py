@@ -8,11 +8,17 @@ import pytest
 from hypothesis import given
 
 from conductor.evaluation.evaluation_table import Cell
-from conductor.evaluation.given import FixedPlan
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.report import trials_html
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import CellResult, EvaluationSpec
-from conductor.evaluation.trials import MAX_COMBINATIONS, cheapest, confirmation_words, next_part, trials_of
+from conductor.evaluation.trials import (
+    MAX_COMBINATIONS,
+    cheapest_variant,
+    confirmation_words,
+    evaluation_trials,
+    next_part,
+)
 from conductor.values.messages import Usage
 from conductor.workflow.edits import (
     Edit,
@@ -66,7 +72,7 @@ def _searched(
 
 def _edits(spec: EvaluationSpec, measured: Measured, workflow: Workflow = CHAIN) -> tuple[Edit, ...] | None:
     spec, cells = _searched(spec, measured)
-    search = cheapest(trials_of(spec, cells), workflow)
+    search = cheapest_variant(evaluation_trials(spec, cells), workflow)
     assert search.next is None
     return None if search.best is None else search.best.edits
 
@@ -79,7 +85,7 @@ SWAP, OTHER = OtherWorker(step=0, worker="beta"), OtherWorker(step=0, worker="ga
 def test_a_variant_has_its_paired_differences_and_their_intervals() -> None:
     spec = _spec(CHAIN, EDGE)
     cells = _cells(spec, lambda plan: (80, 900) if plan.edits else (90, 1000), cost=0.25)
-    (row,) = trials_of(spec, cells).rows
+    (row,) = evaluation_trials(spec, cells).rows
     assert row.accuracy is not None
     assert row.tokens is not None
     assert row.tokens.interval is not None
@@ -95,10 +101,10 @@ def test_a_variant_has_its_paired_differences_and_their_intervals() -> None:
 def test_the_margin_decides_what_is_not_worse_and_few_questions_show_nothing() -> None:
     cells = _cells(_spec(CHAIN, EDGE), lambda plan: (88, 900) if plan.edits else (90, 1000))
     for margin, not_worse in ((0.02, False), (0.2, True)):
-        (row,) = trials_of(_spec(CHAIN, EDGE, margin=margin), cells).rows
+        (row,) = evaluation_trials(_spec(CHAIN, EDGE, margin=margin), cells).rows
         assert row.not_worse is not_worse
     few = [cell for cell in cells if cell.item < 5]
-    (row,) = trials_of(_spec(CHAIN, EDGE), few).rows
+    (row,) = evaluation_trials(_spec(CHAIN, EDGE), few).rows
     assert row.accuracy is not None
     assert (row.accuracy.difference, row.not_worse) == (0, False)
 
@@ -148,8 +154,8 @@ def test_steps_that_reach_the_answer_no_longer_are_left_out_of_what_is_taken() -
 
 def test_the_cost_is_what_counts_where_calls_have_a_price() -> None:
     spec = _spec(CHAIN, EDGE)
-    assert trials_of(spec, _cells(spec, lambda _: (90, 10), cost=0.1)).measure == "cost"
-    assert trials_of(spec, _cells(spec, lambda _: (90, 10), cost=None)).measure == "tokens"
+    assert evaluation_trials(spec, _cells(spec, lambda _: (90, 10), cost=0.1)).measure == "cost"
+    assert evaluation_trials(spec, _cells(spec, lambda _: (90, 10), cost=None)).measure == "tokens"
 
 
 @pytest.mark.slow
@@ -165,7 +171,7 @@ def test_whatever_is_measured_is_a_valid_workflow_and_the_search_ends(workflow: 
         assert isinstance(plan, FixedPlan)
         assert len(plan.edited) <= len(workflow)
     if edits:
-        best = cheapest(trials_of(spec, cells), workflow).best
+        best = cheapest_variant(evaluation_trials(spec, cells), workflow).best
         assert best is not None
         assert best.not_worse
 
@@ -196,13 +202,13 @@ def test_the_chosen_variant_is_confirmed_on_questions_that_the_search_did_not_se
 
     cells = _right_at(spec, wrong)
     assert not any(spec.holds_out(cell.item) for cell in cells)
-    assert trials_of(spec, cells).confirmation is None
+    assert evaluation_trials(spec, cells).confirmation is None
     chosen = next_part(spec, cells)
     assert chosen is not None
     assert chosen.confirmed == spec.planners[1]
     cells = _right_at(chosen, wrong)
     assert next_part(chosen, cells) is None
-    trials = trials_of(chosen, cells)
+    trials = evaluation_trials(chosen, cells)
     assert trials.confirmation is not None
     assert trials.confirmation.accuracy is not None
     assert (trials.confirmation.not_worse, trials.confirmation.accuracy.questions) == (confirmed, 100)
@@ -213,8 +219,8 @@ def test_the_chosen_variant_is_confirmed_on_questions_that_the_search_did_not_se
 
 def test_without_held_out_questions_each_interval_is_bonferronis() -> None:
     one, many = _spec(CHAIN, EDGE), _spec(CHAIN, EDGE, STEP, SWAP, OTHER)
-    (alone,) = trials_of(one, _cells(one, lambda _: (90, 1000))).rows
-    first, *_ = trials_of(many, _cells(many, lambda _: (90, 1000))).rows
+    (alone,) = evaluation_trials(one, _cells(one, lambda _: (90, 1000))).rows
+    first, *_ = evaluation_trials(many, _cells(many, lambda _: (90, 1000))).rows
     assert alone.accuracy is not None
     assert first.accuracy is not None
     assert first.accuracy.interval.low < alone.accuracy.interval.low
@@ -225,7 +231,7 @@ def test_repeats_do_not_make_a_variant_not_worse() -> None:
     once = _cells(spec, lambda _: (20, 1000), of=25)
     often = [cell.model_copy(update={"repeat": repeat}) for cell in once for repeat in range(10)]
     for cells in (once, often):
-        (row,) = trials_of(spec, cells).rows
+        (row,) = evaluation_trials(spec, cells).rows
         assert row.accuracy is not None
         assert row.tokens is not None
         assert (row.not_worse, row.accuracy.questions, row.tokens.pairs) == (False, 25, 25)
@@ -253,20 +259,20 @@ def test_a_difference_of_dollars_is_over_the_questions_in_which_both_are_exact(
         )
         for cell in _cells(spec, lambda _: (90, 1000), cost=0.25)
     ]
-    trials = trials_of(spec, cells)
+    trials = evaluation_trials(spec, cells)
     (row,) = trials.rows
     assert row.cost is not None
     assert (trials.measure, row.cost.pairs, row.part(row.cost)) == ("cost", pairs, part)
     assert f"{part}" in trials_html(trials, best=None)
 
 
-def test_a_question_of_which_one_answer_is_unknown_is_in_no_difference() -> None:
+def test_a_question_with_one_unknown_answer_is_in_no_difference() -> None:
     spec = _spec(CHAIN, EDGE).model_copy(update={"repeats": 2})
     once = _cells(spec, lambda _: (90, 1000), of=10)
     unknown = CellResult(score=Score(verdict="right"), work=Usage())
     again = [cell.model_copy(update={"repeat": 1}) for cell in once]
     again[0] = again[0].model_copy(update={"result": unknown})
-    (row,) = trials_of(spec, [*once, *again]).rows
+    (row,) = evaluation_trials(spec, [*once, *again]).rows
     assert row.tokens is not None
     assert row.tokens.pairs == 9
 
@@ -283,5 +289,5 @@ def test_where_every_cost_is_an_upper_bound_the_tokens_are_what_counts() -> None
         )
         for cell in _cells(spec, lambda _: (90, 1000), cost=0.25)
     ]
-    trials = trials_of(spec, bounded)
+    trials = evaluation_trials(spec, bounded)
     assert (trials.measure, trials.rows[0].cost) == ("tokens", None)

@@ -43,14 +43,14 @@ def test_what_is_no_file_of_the_kind_is_refused_in_a_sentence(tmp_path: Path, na
     assert str(caught.value).endswith(reason)
 
 
-def test_no_more_of_a_device_is_read_than_tells_that_it_is_too_long() -> None:
+def test_no_more_of_a_device_is_read_than_shows_that_it_is_too_long() -> None:
     with pytest.raises(FormatError, match="more than 3,000 bytes"):
         read_bounded(Path("/dev/zero"), most=3_000, kind="a note")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("pieces", "late"), [((b"01", b"23"), False), ((b"01", b"23"), True), ((), True)])
-def test_a_pipe_that_somebody_writes_to_is_read_to_its_end(pieces: tuple[bytes, ...], late: bool) -> None:
+def test_a_pipe_that_a_person_writes_to_is_read_to_its_end(pieces: tuple[bytes, ...], late: bool) -> None:
     out, into = os.pipe()
 
     def write() -> None:

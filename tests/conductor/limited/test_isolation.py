@@ -282,7 +282,7 @@ def test_no_folder_outlives_the_program_that_started_it(tmp_path: Path, number: 
         until(lambda: list(folder.iterdir()) == [])
 
 
-def test_where_nothing_isolates_programs_are_not_run_unless_the_owner_says_so(
+def test_where_nothing_isolates_programs_are_not_run_unless_the_owner_states_it(
     refusing: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusing(namespaces=True, _LANDLOCK="10_000")

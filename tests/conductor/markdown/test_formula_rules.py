@@ -35,7 +35,7 @@ MATHEMATICS = [
 
 
 @pytest.mark.parametrize(("text", "formulas"), MATHEMATICS, ids=[text[:30] for text, _ in MATHEMATICS])
-def test_mathematics_is_told_from_money(text: str, formulas: list[str]) -> None:
+def test_mathematics_is_distinguished_from_money(text: str, formulas: list[str]) -> None:
     rendering = rendered(text)
     matches = re.findall(r'class="formula(?: display)?" dir="ltr">([^<]*)<', rendering.html)
     assert [each.replace("&amp;", "&") for each in matches] == formulas

@@ -135,7 +135,7 @@ def test_plain_paragraphs_are_not_marked_up() -> None:
         ("*a* " * 15_000, "signs of Markdown"),
     ],
 )
-def test_a_text_that_would_take_long_is_not_read_and_says_why(text: str, why: str) -> None:
+def test_a_text_that_would_take_long_is_not_read_and_states_why(text: str, why: str) -> None:
     rendering = rendered(text)
     assert rendering.blocks == ()
     assert why in rendering.problem

@@ -145,7 +145,7 @@ async def test_planning_counts_in_the_budget_of_all_rounds() -> None:
     assert len(conductor.requests) == 1
 
 
-async def test_a_run_says_what_was_used_before_it() -> None:
+async def test_a_run_states_what_was_used_before_it() -> None:
     events = await events_of(ScriptedConductor([ONE, BETTER]), budget=Budget(calls=9), rounds=2)
     used = [event.used for event in events if isinstance(event, RunStarted)]
     assert [usage.calls for usage in used] == [1, 3]
@@ -348,7 +348,7 @@ async def test_what_a_request_makes_of_a_plan_is_recorded_and_run() -> None:
     assert recorded == [ran]
 
 
-async def test_planning_whose_reader_is_cancelled_is_recorded_as_stopped_and_told() -> None:
+async def test_planning_whose_reader_is_cancelled_is_recorded_as_stopped_and_reported() -> None:
     recorder, events, writing = LoggingRecorder(), list[Event](), asyncio.Event()
 
     async def read() -> None:
@@ -419,7 +419,7 @@ async def test_a_limit_of_time_stops_the_planning_inside_of_a_step() -> None:
     assert inner.planning_text == "First, "
 
 
-async def test_planning_that_nobody_follows_any_more_is_stopped() -> None:
+async def test_planning_that_no_one_follows_any_more_is_stopped() -> None:
     conductor = SlowConductor([])
     request = plan_request(RunRequest("why?"), pool=_pool())
     planning = metered_plan(request, conductor=conductor, meter=Meter(Budget()))

@@ -89,7 +89,7 @@ def test_a_supervised_row_is_the_better_plan_alone() -> None:
     assert alone == {"prompt": pair["prompt"], "completion": pair["chosen"]}
 
 
-def test_metadata_says_where_a_row_comes_from() -> None:
+def test_metadata_states_where_a_row_comes_from() -> None:
     planned = judged("n1")
     edited = judged("n2", "up")
     row = row_of(correction(planned_run=planned, edited_run=edited), kind="preferences")
@@ -145,7 +145,7 @@ PINNED = Output(fingerprint="f", text="so", worker="alpha", worker_kind="model",
         PLANNED.with_sight_of_previous(1, True),
     ],
 )
-def test_what_no_plan_says_makes_no_row(edited: Workflow) -> None:
+def test_what_no_plan_states_makes_no_row(edited: Workflow) -> None:
     row = row_of(correction(edited=edited), kind="preferences")
     assert row == LeftOut(reason="it changes nothing that a plan contains")
 
@@ -189,7 +189,7 @@ def test_what_has_no_place_in_a_plan_is_named_beside_what_has() -> None:
         ),
     ],
 )
-def test_a_plan_that_was_not_allowed_is_left_out_and_says_why(values: dict[str, Any], detail: str) -> None:
+def test_a_plan_that_was_not_allowed_is_left_out_and_states_why(values: dict[str, Any], detail: str) -> None:
     row = row_of(correction(**values), kind="preferences")
     assert isinstance(row, LeftOut)
     assert "in the required form" in row.reason

@@ -160,7 +160,7 @@ async def test_a_model_that_takes_no_temperature_is_asked_again_without_one(vllm
 
 
 @pytest.mark.slow
-async def test_another_endpoint_is_held_to_a_schema_and_told_of_its_form(fake_openai: Served) -> None:
+async def test_another_endpoint_is_held_to_a_schema_and_asked_for_its_form(fake_openai: Served) -> None:
     report = read(await items_of(conductor(fake_openai.base_url)))
     (body,) = bodies(fake_openai)
     assert held(body) == "json"
@@ -335,7 +335,7 @@ PLAN = b"".join(
 )
 
 
-async def test_a_list_that_cannot_be_read_now_is_said_and_asked_for_again() -> None:
+async def test_a_list_that_cannot_be_read_now_is_stated_and_asked_for_again() -> None:
     async with raw_endpoint(replies(PLAN + chunk("stop") + DONE)) as base_url:
         model = conductor(base_url)
         for _ in range(2):
@@ -436,7 +436,7 @@ async def test_a_plan_that_is_cut_is_called_cut_and_asked_for_in_the_same_form(
     assert ("one JSON object" in messages[0]["content"]) is (form == "json")
 
 
-def test_its_card_says_who_it_is_and_holds_no_key() -> None:
+def test_its_card_states_who_it_is_and_holds_no_key() -> None:
     model = conductor("http://127.0.0.1:9/v1", strengths="plans")
     assert (model.card.name, model.card.kind, model.card.model) == ("conductor", "model", "simulated")
     assert (model.card.strengths, model.card.endpoint) == ("plans", "http://127.0.0.1:9/v1")

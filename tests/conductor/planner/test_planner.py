@@ -209,7 +209,7 @@ async def test_a_bad_completion_is_rejected_with_its_reasons(
         (asyncio.CancelledError(), "script cancelled its own call"),
     ],
 )
-async def test_a_conductor_that_says_no_completion_has_failed(
+async def test_a_conductor_that_writes_no_completion_has_failed(
     end: BaseException | None, message: str, pool: Pool
 ) -> None:
     events = await planned(Scripted((GOOD,), end), pool)

@@ -124,7 +124,7 @@ async def test_a_worker_that_computes_takes_steps_only_where_no_model_can(
     assert {step.worker for step in workflow.steps} == {taking}
 
 
-async def test_by_what_things_are_compared_is_said_to_every_step_and_the_last_reads_all() -> None:
+async def test_by_what_things_are_compared_is_sent_to_every_step_and_the_last_reads_all() -> None:
     workflow = workflow_in(await planned("Compare France and Germany by currency and area."))
     assert [step.instruction for step in workflow.steps] == [
         "Describe France by currency and area.",

@@ -88,7 +88,7 @@ def test_the_list_of_tools_may_stand_among_the_others_and_in_a_fence() -> None:
         ("[null, [", "The list tools cannot be read:"),
     ],
 )
-def test_a_plan_with_other_tools_is_not_valid_and_says_why(line: str, reason: str) -> None:
+def test_a_plan_with_other_tools_is_not_valid_and_states_why(line: str, reason: str) -> None:
     report = read(f"{LISTS}\ntools = {line}")
     assert report.workflow is None
     assert [problem.message for problem in report.problems if reason in problem.message]

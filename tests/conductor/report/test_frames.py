@@ -42,7 +42,7 @@ def test_a_replay_is_the_run_as_it_was_at_any_moment_and_as_it_ended(name: str) 
     steps = len(fold(events).steps)
     for moment in (recording.seconds / 3, recording.seconds / 2, recording.seconds):
         state = recording.at(moment)
-        # Text is put together for so short a while as nobody sees.
+        # Text is put together for a while too short to be seen.
         states = at(frames, moment, steps=steps)
         assert [(status, retries) for status, retries, _ in states] == [
             (step.status, len(step.retries)) for step in state.steps

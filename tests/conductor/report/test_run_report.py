@@ -300,7 +300,7 @@ def test_of_a_long_text_with_marks_the_first_blocks_are_shown_and_the_rest_is_fo
 # -- what it states --------------------------------------------------------------------------------
 
 
-def test_a_run_is_told_step_by_step_with_what_it_took() -> None:
+def test_a_run_is_reported_step_by_step_with_what_it_took() -> None:
     page = Read(reported(timed_events(timed_workflow((), (), (0, 1)), [1.0, 2.0, 0.5])))
     assert "2.5 s" in page.all
     assert "Sees step 1, step 2." in " ".join(page.all.split())
@@ -308,7 +308,7 @@ def test_a_run_is_told_step_by_step_with_what_it_took() -> None:
     assert "3 (3 ran)" in page.all
 
 
-def test_marks_tell_reused_pinned_and_hand_written_steps() -> None:
+def test_marks_show_reused_pinned_and_hand_written_steps() -> None:
     earlier = output("made", run="run-before")
     hand = earlier.by_hand("mine", edit=HandEdit(at=0.0, by="Ada"))
     request = Request(messages=())
@@ -334,7 +334,7 @@ def test_marks_tell_reused_pinned_and_hand_written_steps() -> None:
         assert words in text
 
 
-def test_the_providers_name_of_a_call_is_told() -> None:
+def test_the_providers_name_of_a_call_is_reported() -> None:
     earlier = output("made").model_copy(update={"request_id": "req_<1>", "left_out": ("temperature", "seed")})
     reused = StepReused(run="run", seq=1, at=2.0, step=0, output=earlier, request=Request(messages=()))
     page = Read(reported([started("one"), reused, finished(None, outcome="interrupted")]))
@@ -342,14 +342,14 @@ def test_the_providers_name_of_a_call_is_told() -> None:
     assert "asked without temperature, seed, as its endpoint requires" in page.all
 
 
-def test_a_failed_step_says_why_and_what_it_held_up() -> None:
+def test_a_failed_step_states_why_and_what_it_held_up() -> None:
     events = timed_events(timed_workflow((), (0,)), [1.0, 1.0], fail=[0])
     text = " ".join(Read(reported(events)).all.split())
     assert "blocked" in text
     assert "It did not run, because it reads step 1." in text
 
 
-def test_what_happened_on_the_way_and_inside_is_told() -> None:
+def test_what_happened_on_the_way_and_inside_is_reported() -> None:
     page = Read(reported(list(nested_events())))
     assert f"Asked again: {HOSTILE}" in page.all
     for words in ("Inside", "Solve the core.", "Go that way.", "in place of", "cut off at the token limit"):

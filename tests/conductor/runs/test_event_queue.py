@@ -39,7 +39,7 @@ def test_a_reader_is_woken_by_the_next_event() -> None:
     in_simulated_time(sent())
 
 
-def test_a_reader_that_gave_up_keeps_nobody_from_saying_more() -> None:
+def test_a_reader_that_gave_up_keeps_no_one_from_writing_more() -> None:
     async def sent() -> None:
         record = Record("r")
         waiting = asyncio.create_task(record.more())

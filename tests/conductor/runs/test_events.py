@@ -169,5 +169,5 @@ def test_what_is_no_event_is_refused(wrong: dict[str, object]) -> None:
         (BudgetExceeded(**STAMP, limit="calls", used=2, allowed=2, estimated=True), "2 of 2 calls used"),
     ],
 )
-def test_a_crossed_budget_says_how_much_of_what(event: BudgetExceeded, words: str) -> None:
+def test_a_crossed_budget_states_how_much_of_what(event: BudgetExceeded, words: str) -> None:
     assert event.words == words

@@ -136,7 +136,7 @@ def test_short_runs_may_be_slowed_down_and_begin_at_a_pace_that_can_be_followed(
     ]  # fmt: skip
 
 
-def test_a_state_told_as_of_now_moves_all_times_and_nothing_else():
+def test_a_state_moved_to_now_moves_all_times_and_nothing_else():
     state = fold(NESTED[:20])
     moved = as_of(state, moment=1_000.0, now=6_000.0)
     assert moved.started_at == state.started_at + 5_000
@@ -147,7 +147,7 @@ def test_a_state_told_as_of_now_moves_all_times_and_nothing_else():
     assert inner.started_at == inner_before.started_at + 5_000
 
 
-def test_a_state_told_as_of_now_and_back_is_the_same():
+def test_a_state_moved_to_now_and_back_is_the_same():
     state = Recording.of(timed_events(DIAMOND, [1, 2, 3, 1])).at(2)
     moved = as_of(state, moment=2.0, now=6_000.0)
     assert moved != state

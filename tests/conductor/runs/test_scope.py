@@ -35,7 +35,7 @@ def called(state: RunState) -> set[int]:
     ],
     ids=lambda value: f"{value.kind} {value.step}" if isinstance(value, RunScope) else None,
 )
-async def test_after_a_whole_run_each_scope_calls_what_it_says(
+async def test_after_a_whole_run_each_scope_calls_what_it_states(
     scope: RunScope, calls: set[int], answered: bool
 ) -> None:
     first = await played(DIAMOND, POOL)

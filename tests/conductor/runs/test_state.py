@@ -156,7 +156,7 @@ def test_a_step_whose_worker_declines_is_refused_and_its_text_counts() -> None:
         (over(seq=2, outcome="cancelled"), False),
     ],
 )
-def test_a_run_says_whether_it_gave_what_it_was_for(end: RunFinished, *, answered: bool) -> None:
+def test_a_run_states_whether_it_gave_what_it_was_for(end: RunFinished, *, answered: bool) -> None:
     assert not fold([started(), step_start(0, seq=1)]).answered
     assert fold([started(), step_start(0, seq=1), end]).answered is answered
 

@@ -49,7 +49,7 @@ def test_the_critical_path_goes_back_from_the_step_that_ended_last(seconds, path
     assert timeline.path == path
 
 
-def test_a_step_that_nobody_reads_is_the_critical_path_where_it_ends_last():
+def test_a_step_that_no_one_reads_is_the_critical_path_where_it_ends_last():
     _, timeline = measured(timed_events(timed_workflow((), (), (0,)), [1, 9, 1]))
     assert timeline.path == (1,)
     assert timeline.seconds == 9
@@ -95,7 +95,7 @@ def test_the_first_word_is_one_that_was_not_withdrawn():
     assert Moments.of(reported).first_words == {0: at + 3}
 
 
-def test_what_was_reused_takes_no_time_and_holds_nobody_up():
+def test_what_was_reused_takes_no_time_and_holds_no_one_up():
     first = timed_events(DIAMOND, [1, 2, 3, 1])
     selection = [output for output in outputs_of(fold(first)).archive if output.step in (0, 2)]
     _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], outputs=selection))
@@ -152,7 +152,7 @@ def test_a_failed_step_took_its_time_and_what_it_blocks_took_none():
     assert timeline.path == (0, 2)
 
 
-def test_a_stopped_run_tells_how_far_its_steps_came():
+def test_a_stopped_run_shows_how_far_its_steps_came():
     _, timeline = measured(timed_events(DIAMOND, [1, 2, 3, 1], stop_after=2))
     assert [(row.part, row.end) for row in timeline.rows] == [
         ("called", 1),
@@ -191,7 +191,7 @@ def test_an_interrupted_run_ends_with_the_last_word_of_its_process():
     assert timeline.rows[2].end is None
 
 
-def test_first_words_and_retries_are_told_in_seconds_from_the_start():
+def test_first_words_and_retries_are_reported_in_seconds_from_the_start():
     events = nested_run.events()
     _, timeline = measured(events)
     began = events[0].at
@@ -326,7 +326,7 @@ def test_a_step_blocked_by_two_stays_blocked_without_one_of_them():
     }
 
 
-def test_a_pinned_step_waits_for_nobody_so_what_it_reads_costs_nothing():
+def test_a_pinned_step_waits_for_no_one_so_what_it_reads_costs_nothing():
     output = fold(_events(DIAMOND)).steps[2].output
     edges = reported(timed_events(DIAMOND.with_pin(2, output), [1, 2, 3, 1]))
     assert edges == {(1, 2): (3, None), (2, 4): (3, None), (1, 3): (4, None), (3, 4): (4, None)}

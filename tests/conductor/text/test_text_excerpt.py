@@ -49,7 +49,7 @@ def test_what_is_too_long_ends_with_an_ellipsis():
         ("a" * 5000, "…" + "a" * (EXCERPT_LENGTH - 1)),
     ],
 )
-def test_the_last_line_is_the_newest_that_says_something(text, expected):
+def test_the_last_line_is_the_newest_that_has_words(text, expected):
     assert last_line(text) == expected
 
 

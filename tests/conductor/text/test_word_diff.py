@@ -51,7 +51,9 @@ def restored(diff: TextDiff) -> tuple[str, str]:
         ("Case counts", "case counts", "[-Case -]{+case +}counts"),
     ],
 )
-def test_words_that_went_and_came_are_told_from_those_that_stayed(old: str, new: str, expected: str) -> None:
+def test_words_that_went_and_came_are_distinguished_from_those_that_stayed(
+    old: str, new: str, expected: str
+) -> None:
     assert marked(old, new) == expected
 
 
@@ -81,7 +83,7 @@ def test_no_piece_is_empty_and_neighbours_differ_in_kind(old: str, new: str) -> 
     ("old", "new", "share"),
     [("", "", 1.0), ("same", "same", 1.0), ("one", "two", 0.0), ("ab ab", "ab cd", 0.6), ("x", "", 0.0)],
 )
-def test_the_share_says_how_much_is_in_common(old: str, new: str, share: float) -> None:
+def test_the_share_states_how_much_is_in_common(old: str, new: str, share: float) -> None:
     assert compare_texts(old, new).share == pytest.approx(share)
 
 

@@ -16,7 +16,7 @@ from conductor.values.message_parts.attached_file import AttachedFile
 from conductor.values.message_parts.images import Image
 from conductor.values.message_parts.tools import ToolCall
 from conductor.values.messages import Message, Part, Request, RequestStyle, Sampling
-from conductor.values.provenance import comparable, measured
+from conductor.values.provenance import measured, without_nonces
 from conductor.workers.pool.pool import Pool
 from conductor.workers.protocol import PromptStyle
 from conductor.workers.simulated import SimulatedWorker
@@ -104,7 +104,7 @@ def test_one_worker_alone_is_sent_the_messages_as_they_came() -> None:
     assert len(request_of(TWO, alone).messages) == 1, "several workers are shown what their parts are"
 
 
-def test_a_request_tells_what_came_from_the_conversation() -> None:
+def test_a_request_shows_what_came_from_the_conversation() -> None:
     shares = {share.source.kind: share.amount for share in measured(request_of(ONE, TALK)).shares}
     assert shares["system"] == len("Be brief.\n\nAnswer in French.")
     assert shares["turn"] == len("Who was Ada?A mathematician.")
@@ -114,13 +114,13 @@ def test_two_requests_that_differ_in_their_marks_alone_compare_as_equal() -> Non
     two = [assigned(ONE.with_sampling(0, Sampling(seed=seed)), TALK).request(0, {}) for seed in (1, 2)]
     assert two[0].messages != two[1].messages
     assert two[0] != two[1]
-    assert comparable(two[0]) == comparable(two[1])
+    assert without_nonces(two[0]) == without_nonces(two[1])
 
 
 # -- fingerprints and events -----------------------------------------------------------------------
 
 
-def test_what_was_said_before_decides_what_is_answered() -> None:
+def test_what_was_written_before_decides_what_is_answered() -> None:
     message = (
         NO_CONVERSATION,
         TALK,
@@ -174,7 +174,7 @@ def prompt_of(conversation: Conversation, style: PromptStyle) -> tuple[Message, 
     return plan_messages(request, dialect="any", style=style, room_to_think=True)
 
 
-def test_nothing_was_said_until_any_of_it_was() -> None:
+def test_nothing_was_stated_until_any_of_it_was() -> None:
     assert NO_CONVERSATION.nothing
     some: dict[str, object] = {
         "instructions": "be brief",

@@ -61,7 +61,7 @@ def test_a_message_is_its_parts_one_after_another() -> None:
     assert Message(role="user", parts=parts).content == "Q: why?"
 
 
-def test_a_request_tells_the_query_the_task_and_what_was_seen_apart() -> None:
+def test_a_request_shows_the_query_the_task_and_what_was_seen_apart() -> None:
     parts = (
         Part(kind="query", text="why?"),
         Part(kind="subtask", text="plan", step=0, worker="alpha"),

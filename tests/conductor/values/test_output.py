@@ -1,4 +1,4 @@
-"""An empty output says what its tokens were used for."""
+"""An empty output states what its tokens were used for."""
 
 from __future__ import annotations
 

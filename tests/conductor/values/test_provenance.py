@@ -15,11 +15,11 @@ from conductor.values.provenance import (
     Change,
     Source,
     changes,
-    comparable,
-    estimated,
+    estimated_shares,
     exact_shares,
     measured,
     source_of,
+    without_nonces,
 )
 from conductor.workers.wording.wording import OURS
 
@@ -83,7 +83,7 @@ def test_a_steps_task_and_response_are_one_source_and_its_hand_written_response_
 def test_a_request_without_parts_has_no_shares() -> None:
     empty = Request(messages=())
     assert measured(empty).shares == ()
-    assert estimated(empty, reported=12).total == 0
+    assert estimated_shares(empty, reported=12).total == 0
     assert exact_shares(empty, lengths).total == 0
 
 
@@ -109,7 +109,7 @@ def test_each_message_is_counted_by_itself() -> None:
 )
 def test_estimates_are_whole_and_sum_to_what_was_reported(texts: list[str], reported: int | None) -> None:
     parts = tuple(Part("response", text, at, "w") for at, text in enumerate(texts))
-    shares = estimated(Request(messages=(Message(role="user", parts=parts),)), reported=reported)
+    shares = estimated_shares(Request(messages=(Message(role="user", parts=parts),)), reported=reported)
     characters = sum(map(len, texts))
     expected = -(-characters // 4) if reported is None else reported
     assert shares.total == (expected if characters else 0)
@@ -138,7 +138,7 @@ def differences(comparison: Sequence[Change]) -> list[tuple[Source | None, Sourc
 def test_the_same_request_under_another_mark_has_not_changed(research: bool) -> None:
     old = request(seen(0), seen(1), research=research)
     new = request(seen(0), seen(1), research=research, nonce="ffff0000")
-    assert comparable(old) == comparable(new)
+    assert without_nonces(old) == without_nonces(new)
     assert differences(changes(old, new)) == []
     assert {change.new for change in changes(old, new)} == {QUERY, TASK, step(0), step(1)}
 
@@ -146,7 +146,7 @@ def test_the_same_request_under_another_mark_has_not_changed(research: bool) -> 
 def test_what_workers_wrote_is_compared_to_the_letter_though_it_looks_like_a_mark() -> None:
     old = request(seen(0, response="<step-0123abcd>"))
     new = request(seen(0, response="<step-9999abcd>"))
-    assert comparable(old) != comparable(new)
+    assert without_nonces(old) != without_nonces(new)
     assert differences(changes(old, new)) == [(step(0), step(0), ("response",))]
 
 
@@ -166,12 +166,12 @@ CHANGED = {
 
 
 @pytest.mark.parametrize("case", CHANGED, ids=str)
-def test_changes_are_told_by_source(case: str) -> None:
+def test_changes_are_reported_by_source(case: str) -> None:
     new, expected = CHANGED[case]
     assert differences(changes(request(seen(0), seen(1)), new)) == expected
 
 
-def test_what_stayed_the_same_of_a_step_is_told_too() -> None:
+def test_what_stayed_the_same_of_a_step_is_reported_too() -> None:
     [change] = [
         change
         for change in changes(request(seen(0)), request(seen(0, response="other")))

@@ -102,7 +102,7 @@ def test_a_server_that_ends_later_is_not_taken_for_a_success(make: Make) -> None
     assert lines[-1].endswith("the engine is dead")
 
 
-def test_a_server_that_was_killed_says_by_which_signal(make: Make, record: Path) -> None:
+def test_a_server_that_was_killed_states_by_which_signal(make: Make, record: Path) -> None:
     with make() as server:
         ready(server)
         os.kill(json.loads(record.read_text(encoding="utf-8"))["pid"], signal.SIGKILL)
@@ -173,7 +173,7 @@ def test_a_signal_that_ends_the_program_in_the_grace_leaves_no_server_behind(
     assert not lives(json.loads(record.read_text(encoding="utf-8"))["pid"])
 
 
-def test_a_taken_port_is_said_before_anything_starts(tmp_path: Path) -> None:
+def test_a_taken_port_is_stated_before_anything_starts(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         server = Server(

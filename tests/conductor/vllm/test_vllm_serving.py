@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conductor.errors import ServeError
-from conductor.vllm.serving import Installed, Serving, extra_flags, installed, open_to_others
+from conductor.vllm.serving import Installed, Serving, extra_flags, installed_vllm, open_to_others
 from conductor.workers.pool.pool import parse_pool
 from conductor.workers.pool.schema import ConductorTable
 from conductor.workers.wording.wording import OURS
@@ -109,7 +109,7 @@ def test_the_key_reaches_the_server_by_its_environment_only() -> None:
     assert "VLLM_API_KEY" not in server.environment(GPU, inherited={"VLLM_API_KEY": "old"}, key=None)
 
 
-def test_the_server_reports_to_nobody() -> None:
+def test_the_server_reports_to_no_one() -> None:
     environment = serving().environment(GPU, inherited={}, key=None)
     assert (environment["VLLM_NO_USAGE_STATS"], environment["DO_NOT_TRACK"]) == ("1", "1")
 
@@ -198,7 +198,7 @@ def test_version_server_and_device_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: dict[str, str], cpu: bool
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", fake_vllm(tmp_path, **package))
-    vllm = installed(sys.executable)
+    vllm = installed_vllm(sys.executable)
     assert (vllm.server, vllm.version) == (package["server"], package["version"])
     assert vllm.cpu is (cpu or sys.platform == "darwin")
 
@@ -213,14 +213,14 @@ def test_the_newer_server_is_taken_and_a_cpu_named_in_the_environment_is_believe
     older.write_text("", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", site)
     monkeypatch.setenv("VLLM_TARGET_DEVICE", "cpu")
-    vllm = installed(sys.executable)
+    vllm = installed_vllm(sys.executable)
     assert (vllm.server, vllm.cpu) == (SERVER, True)
 
 
 @pytest.mark.slow
 def test_missing_vllm_is_one_sentence_with_the_command_that_installs_it() -> None:
     with pytest.raises(ServeError) as error:
-        installed(sys.executable)
+        installed_vllm(sys.executable)
     assert str(error.value) == (
         f"vLLM is not installed for {sys.executable}; install it with: "
         f"{sys.executable} -m pip install vllm - or name another environment's Python by --python."
@@ -240,7 +240,7 @@ def test_a_vllm_that_cannot_be_used_is_named_with_its_version(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", fake_vllm(tmp_path, version=version, server=server))
     with pytest.raises(ServeError, match=message):
-        installed(sys.executable)
+        installed_vllm(sys.executable)
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ def test_a_folder_named_vllm_where_one_stands_is_no_vllm(
     (tmp_path / "vllm").mkdir()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ServeError, match="not installed"):
-        installed(sys.executable)
+        installed_vllm(sys.executable)
 
 
 @pytest.mark.slow
@@ -262,6 +262,6 @@ def test_a_folder_named_vllm_where_one_stands_is_no_vllm(
         ("/bin/false", "exit code 1"),
     ],
 )
-def test_what_is_no_python_is_said(python: str, message: str) -> None:
+def test_what_is_no_python_is_stated(python: str, message: str) -> None:
     with pytest.raises(ServeError, match=re.escape(message)):
-        installed(python)
+        installed_vllm(python)

@@ -58,7 +58,7 @@ def test_it_takes_its_time() -> None:
     assert in_simulated_time(duration(paced)) == 100
 
 
-async def test_it_fails_on_the_calls_it_was_told_to_after_half_the_text() -> None:
+async def test_it_fails_on_the_calls_it_was_set_to_after_half_the_text() -> None:
     worker = SimulatedWorker(
         name="alpha", answer="one two three four", tokens_per_second=5000, fail_calls=frozenset((1,))
     )
@@ -78,7 +78,7 @@ async def test_it_fails_on_an_instruction_and_remembers_what_it_was_sent() -> No
     assert worker.requests == [request("a bad one"), request("a good one")]
 
 
-def test_its_card_says_simulated() -> None:
+def test_its_card_states_simulated() -> None:
     card = SimulatedWorker(name="alpha", seed=7).card
     assert (card.name, card.kind) == ("alpha", "simulated")
     assert card.model.startswith("simulated-7-")

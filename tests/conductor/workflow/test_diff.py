@@ -141,11 +141,11 @@ HARD: dict[str, tuple[Workflow, Workflow, list[str]]] = {
 
 
 @pytest.mark.parametrize(("old", "new", "lines"), HARD.values(), ids=HARD)
-def test_a_difference_is_told_as_a_person_would(old: Workflow, new: Workflow, lines: list[str]) -> None:
+def test_a_difference_is_reported_as_a_person_would(old: Workflow, new: Workflow, lines: list[str]) -> None:
     assert lines_of(plan_diff(old, new)) == lines
 
 
-def test_access_is_told_by_the_steps_that_are_meant() -> None:
+def test_access_is_reported_by_the_steps_that_are_meant() -> None:
     diff = plan_diff(PLAN, PLAN.remove_step(1).with_access(3, [0]))
     reader, answer = diff.of_old[2], diff.of_old[4]
     assert (reader.lost, reader.gained) == ((1,), ())
@@ -293,7 +293,7 @@ def test_without_a_run_its_column_is_empty() -> None:
     assert comparison.run is None
 
 
-def test_a_removed_step_stands_where_it_was_and_an_edit_after_the_run_is_told() -> None:
+def test_a_removed_step_stands_where_it_was_and_an_edit_after_the_run_is_reported() -> None:
     comparison = three_way(unchained(FIND, SOLVE, TELL), unchained(FIND, TELL, CHECK), unchained(FIND, TELL))
     assert comparison.rows == ((0, 0, 0), (1, None, None), (2, 1, 1), (None, 2, None))
 

@@ -11,10 +11,10 @@ from conductor.workflow.edits import (
     WithoutEdge,
     WithoutIdleSteps,
     WithoutStep,
+    edit_words,
     edited,
     plan_edits,
     single_edits,
-    words,
 )
 from conductor.workflow.model import Workflow
 from tests.support.runs.workflow_cases import WORKERS, workflow_of, workflows
@@ -57,8 +57,8 @@ def test_edits_that_do_not_fit_are_refused() -> None:
 def test_single_edits_are_each_edge_each_step_and_each_other_worker() -> None:
     workflow = workflow_of([], [0])
     edits = single_edits(workflow, ("alpha", "beta"), edges=True, steps=True, swaps=True)
-    assert [words([edit]) for edit in edits] == [
+    assert [edit_words([edit]) for edit in edits] == [
         "without 1 → 2", "without step 1", "without step 2", "step 1 by beta", "step 2 by beta",
     ]  # fmt: skip
     assert single_edits(workflow_of([]), ("alpha",), edges=True, steps=True, swaps=True) == ()
-    assert words(()) == "as it is"
+    assert edit_words(()) == "as it is"

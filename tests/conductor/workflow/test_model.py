@@ -88,7 +88,7 @@ def test_a_worker_that_the_pool_lacks_is_named_with_the_choices() -> None:
         ([Step(instruction="do", worker="w")] * (MAX_STEPS + 1), "at most 1,000 steps; this one has 1,001"),
     ],
 )
-def test_a_broken_rule_is_said_in_words(steps: list[Step], reason: str) -> None:
+def test_a_broken_rule_is_stated_in_words(steps: list[Step], reason: str) -> None:
     with pytest.raises(WorkflowError, match=reason):
         Workflow.of(steps)
 

@@ -18,7 +18,7 @@ from conductor.baselines.planner_file.planner_file import (
 )
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.grpo.supervised import PlanLesson, plan_lessons
-from conductor.learning.grpo.trainer.trl_rollouts import chat_of, prompt_text
+from conductor.learning.grpo.trainer.trl_rollouts import chat_of, completion_prompt
 from conductor.learning.grpo.trainer.trl_sft import teach
 from conductor.workflow.model import Step, Workflow
 from studio.cli.line import main
@@ -58,7 +58,7 @@ def recipe_of(tiny: Path, **more: Any) -> GrpoRecipe:
 def likelihood(folder: Path, lesson: PlanLesson, recipe: GrpoRecipe) -> float:
     """The mean logarithm of the probability of the plan's tokens."""
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
-    prompt = tokenizer(prompt_text(tokenizer, chat_of(lesson.request, recipe)))["input_ids"]
+    prompt = tokenizer(completion_prompt(tokenizer, chat_of(lesson.request, recipe)))["input_ids"]
     ids = torch.tensor([[*prompt, *tokenizer(lesson.plan)["input_ids"], tokenizer.eos_token_id]])
     labels = ids.clone()
     labels[0, : len(prompt)] = -100

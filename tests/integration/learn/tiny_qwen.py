@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 from conductor.evaluation.items import Item
 from conductor.learning.grpo.draws import Draw
 from conductor.learning.grpo.recipe import GrpoRecipe
-from conductor.learning.grpo.trainer.trl_rollouts import Chat, chat_of, prompt_text
+from conductor.learning.grpo.trainer.trl_rollouts import Chat, chat_of, completion_prompt
 from conductor.workers.pool.pool import orchard_pool
 from conductor.workers.wording.wording import OURS
 from conductor.workflow.model import Step, Workflow
@@ -104,7 +104,7 @@ def _show(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast, chats: Se
         loss = torch.zeros(())
         for at, plan in enumerate(PLANS):
             chat = chats[(step + at) % len(chats)]
-            prompt = tokenizer(prompt_text(tokenizer, chat))["input_ids"]
+            prompt = tokenizer(completion_prompt(tokenizer, chat))["input_ids"]
             answer = tokenizer(plan + END)["input_ids"]
             ids = torch.tensor([[*prompt, *answer]])
             labels = ids.clone()

@@ -13,13 +13,13 @@ from conductor.errors import ClusterError
 from conductor.evaluation.items import Item
 from conductor.learning.grpo.draws import draws
 from conductor.learning.grpo.recipe import GrpoRecipe
-from conductor.learning.grpo.trainer.trl_rollouts import TrlRollouts, chat_of, prompt_text
+from conductor.learning.grpo.trainer.trl_rollouts import TrlRollouts, chat_of, completion_prompt
 from conductor.learning.reward import Judge, WorkflowJudge
 from conductor.workers.pool.pool import Pool, configured_pool
 from studio.cluster import connection
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
-from studio.cluster.rollouts import RayJudge, settings_of
+from studio.cluster.rollouts import RayJudge, judge_settings
 from tests.integration.ray.local_cluster import LocalCluster
 from tests.support.endpoints.fake_openai import Served
 from tests.support.runs.written_trainer import LettersTokenizer, WrittenTrainer
@@ -41,7 +41,7 @@ def written(pool: Pool, *plans: str) -> list[str]:
 @contextmanager
 def judging(pool: Path, recipe: GrpoRecipe) -> Iterator[RayJudge]:
     read = configured_pool(pool)
-    settings = settings_of(read, fresh=recipe.fresh, max_steps=recipe.max_steps, allow_code=False)
+    settings = judge_settings(read, fresh=recipe.fresh, max_steps=recipe.max_steps, allow_code=False)
     judge = RayJudge(Brief.of(read, pool), settings, most=recipe.questions)
     try:
         judge.begin()
@@ -106,7 +106,7 @@ def test_both_rounds_of_a_step_are_those_of_one_process(
     second = (written(read, COMPUTE, EMPTY_PLAN, ASK, COMPUTE) * half)[:half]
     cards = [worker.card for worker in read.workers]
     prompts = [
-        prompt_text(LettersTokenizer(), chat_of(each.request(TWO), TWO))
+        completion_prompt(LettersTokenizer(), chat_of(each.request(TWO), TWO))
         for each in draws(TWO, ITEMS, cards)
         for _ in range(8)
     ]

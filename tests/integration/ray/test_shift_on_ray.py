@@ -11,7 +11,7 @@ from conductor.errors import ClusterError
 from conductor.workers.pool.pool import orchard_pool
 from studio.cluster.brief import Brief
 from studio.cluster.connection import connected
-from studio.cluster.rollouts import RolloutJudge, settings_of
+from studio.cluster.rollouts import RolloutJudge, judge_settings
 from studio.cluster.shift import ALONE_SECONDS, Shift
 from tests.integration.ray.local_cluster import LocalCluster
 
@@ -46,7 +46,7 @@ def test_processes_run_the_sources_that_are_sent_also_where_their_machine_has_ot
     (tmp_path / "studio" / "__init__.py").write_text("raise ImportError('another version')")
     monkeypatch.chdir(tmp_path)
     pool = orchard_pool()
-    settings = settings_of(pool, fresh=False, max_steps=5, allow_code=False)
+    settings = judge_settings(pool, fresh=False, max_steps=5, allow_code=False)
     with cluster.nodes(1), connected(cluster.address):
         shift = Shift(RolloutJudge, Brief.of(pool, Path("orchard")), settings, processes=1, named=str)
         shift.begin()

@@ -1,4 +1,4 @@
-"""A fork goes on from a revision in a session of its own, and calls nobody for what is known already."""
+"""A fork goes on from a revision in a session of its own, and calls no worker for what is known already."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_a_search_of_very_many_words_is_cut() -> None:
 
 @pytest.mark.slow
 @given(st.text())
-def test_every_word_stands_where_it_is_said_to(text: str) -> None:
+def test_every_word_stands_where_it_is_stated_to(text: str) -> None:
     words = words_of(text)
     assert all(0 <= word.start < word.end <= len(text) for word in words)
     assert all(words_of(text[word.start : word.end])[0].folded == word.folded for word in words)
@@ -77,7 +77,7 @@ def test_what_matched_is_marked_as_it_is_written(text: str, search: str, words: 
         ([("answer", " " * SEARCHED + "sky")], "sky", None),
     ],
 )
-def test_the_text_that_says_most_of_the_terms_is_shown(
+def test_the_text_that_has_most_of_the_terms_is_shown(
     texts: list[tuple[TextKind, str]], search: str, text_kind: str | None
 ) -> None:
     stretch = snippet(texts, terms_of(search))

@@ -58,7 +58,7 @@ def test_a_copy_made_during_writes_is_restored_as_the_store_was(url: str, tmp_pa
     assert sorted(each.name for each in tmp_path.iterdir()) == ["conductor.db", aside.name, "copy.db"]
 
 
-def test_a_copy_becomes_a_store_where_none_was(url: str, tmp_path: Path) -> None:
+def test_a_copy_becomes_a_store_in_an_empty_place(url: str, tmp_path: Path) -> None:
     with SessionStore.open(url) as store:
         store.sessions.create("Why?")
     back_up(url, tmp_path / "copy.db")

@@ -1,4 +1,4 @@
-"""What was read is read again only after somebody wrote, and then it is."""
+"""What was read is read again only after a write, and then it is."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_store_remembers_until_it_writes(store: SessionStore) -> None:
     assert store.revisions.head(session) is store.revisions.head(session)
 
 
-def test_a_store_hears_of_another_programs_writes(store: SessionStore, url: str) -> None:
+def test_a_store_notices_another_programs_writes(store: SessionStore, url: str) -> None:
     session = store.sessions.create("why?").id
     assert store.sessions.find(session).title == "why?"
     with SessionStore.open(url) as other:

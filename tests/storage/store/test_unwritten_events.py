@@ -1,4 +1,4 @@
-"""Events that met trouble with the store are kept once, in order, and forgotten only when that is known."""
+"""Events that the store could not take are kept once, in order, and forgotten only when that is known."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_what_was_committed_although_it_seemed_to_fail_is_not_kept_twice(databas
     assert not missing
 
 
-def test_an_event_that_is_told_again_takes_the_place_of_the_lost_one(database: Database) -> None:
+def test_an_event_that_is_reported_again_takes_the_place_of_the_lost_one(database: Database) -> None:
     missing = unwritten(delta("r", seq=1, text="old"))
     assert written(missing, database, delta("r", seq=1, text="new")) == [delta("r", seq=1, text="new")]
     missing.committed()

@@ -133,7 +133,9 @@ def test_a_run_that_was_stopped_leaves_a_lower_bound(
 
 
 @pytest.mark.slow
-def test_a_call_that_did_not_tell_its_tokens_leaves_a_lower_bound(store: SessionStore, session: str) -> None:
+def test_a_call_that_did_not_report_its_tokens_leaves_a_lower_bound(
+    store: SessionStore, session: str
+) -> None:
     ended(store, session, "r", answered("r", 40), answered("r", None, seq=1))
     planned(store, session, None)
     assert listed(store) == (40, True)

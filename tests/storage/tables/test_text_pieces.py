@@ -23,7 +23,7 @@ from tests.support.stores.store_scenario import (
 
 RUN = "run"
 START = 1_795_397_381.3911726
-"""Unix seconds as a clock gives them; others cannot be told in ticks to the last bit."""
+"""Unix seconds as a clock gives them; others cannot be written in ticks to the last bit."""
 
 
 def pieces(count: int, *, seq: int) -> list[Event]:

@@ -91,7 +91,7 @@ def test_the_total_is_the_same_by_every_key(store: SessionStore, session: str) -
         ("day", {("1970-01-11", "real"), ("1970-01-12", "real"), ("1970-01-12", "simulated")}),
     ],
 )
-def test_simulated_requests_are_apart_and_what_is_unknown_is_nobody(
+def test_simulated_requests_are_apart_and_what_is_unknown_is_no_one(
     store: SessionStore, by: UsageKey, names: set[tuple[str | None, str]]
 ) -> None:
     add(store, charge("a"), by=Asker(person="Ada"), at=local(1970, 1, 11, 12))

@@ -57,7 +57,7 @@ async def refusal(auth: TokenAuthenticator, bearer: str | None, client: str = HE
 
 
 @pytest.mark.slow
-async def test_without_any_token_nobody_gets_in_but_with_this_machines(auth: TokenAuthenticator) -> None:
+async def test_without_any_token_no_one_gets_in_but_with_this_machines(auth: TokenAuthenticator) -> None:
     assert (
         await auth.authenticate(MACHINE, HERE) == await auth.authenticate(MACHINE, ELSEWHERE) == Principal()
     )
@@ -76,7 +76,7 @@ async def test_a_token_that_this_machine_does_not_have_is_none(store: SessionSto
 
 
 @pytest.mark.slow
-async def test_an_open_api_admits_this_machine_without_a_token_and_nobody_else(store: SessionStore) -> None:
+async def test_an_open_api_admits_this_machine_without_a_token_and_no_one_else(store: SessionStore) -> None:
     auth = TokenAuthenticator(lambda: store.tokens, machine=lambda: MACHINE, is_open=True)
     token, text = store.tokens.create("lab")
     assert await auth.authenticate(None, HERE) == await auth.authenticate("-", "::1") == Principal()
@@ -191,7 +191,7 @@ async def test_an_earlier_request_goes_on_within_what_its_token_may_now_and_coun
         (("alpha", "beta"), True, False),
     ],
 )
-def test_a_nested_conductor_is_for_those_who_may_use_every_worker(
+def test_a_nested_conductor_is_for_callers_who_may_use_every_worker(
     workers: tuple[str, ...] | None, nested: bool, allowed: bool
 ) -> None:
     card = ALPHA.model_copy(update={"nested": nested})

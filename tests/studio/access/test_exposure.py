@@ -1,4 +1,4 @@
-"""How far a server is open, as the environment says; contradictions are refused before it starts."""
+"""How far a server is open, as the environment sets it; contradictions are refused before it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may use the app: this machine without a password, whoever logged in with one."""
+"""Who may use the app: this machine without a password, all who logged in with one."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_below_a_path_only_what_is_below_it_needs_no_login(password: Password) -
     assert client.get("/studio/logout", follow_redirects=False).status_code == 303
 
 
-def test_a_link_of_another_site_logs_nobody_out(password: Password) -> None:
+def test_a_link_of_another_site_logs_no_one_out(password: Password) -> None:
     # The browser sends no strict cookie with it.
     assert "set-cookie" not in client_of(password).get("/logout").headers
 
@@ -235,7 +235,7 @@ def test_a_view_only_link_admits_to_its_session_alone_until_it_is_revoked(passwo
     client, mine = watched(links, password), {VIEWED: "two"}
     link = f"/?session=one&view={links.value('one')}"
 
-    # What is not that link is the login page, and says so where it was one.
+    # What is not that link is the login page, and states that where it was one.
     assert "not valid any more" not in client.get("/?session=one", headers=PAGE).text
     for wrong in (f"/?session=two&view={links.value('one')}", "/?session=one&view=", "/?session=x&view=1"):
         answer = client.get(wrong, headers=PAGE)
@@ -267,13 +267,13 @@ def test_a_view_only_link_admits_to_its_session_alone_until_it_is_revoked(passwo
     assert client.get("/changes").text == "two"
     assert client.get(f"/?session=one&view={links.value('one')}", headers=PAGE).text == "one"
 
-    # A login is worth more than a link, whatever the address says; another password ends all links.
+    # A login is worth more than a link, whatever the address holds; another password ends all links.
     assert log_in(client).status_code == 303
     assert client.get(link, headers=PAGE | mine).text == "anything"
     assert links.value("one") != ViewLinks(Password("another horse battery"), count).value("one")
 
 
-def test_a_link_is_no_session_of_the_password_and_admits_nobody_without_one(password: Password) -> None:
+def test_a_link_is_no_session_of_the_password_and_admits_no_one_without_one(password: Password) -> None:
     links = ViewLinks(password, lambda _: 0)
     head = "9999999999.one"
     for forged in (links.value("one"), f"{head}.{links.value(head)}", f"one 0.{links.value('one')}"):
@@ -285,7 +285,7 @@ def test_a_link_is_no_session_of_the_password_and_admits_nobody_without_one(pass
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
-def test_the_addresses_of_those_who_run_the_server_decide_themselves_who_may_read_them(
+def test_the_addresses_of_the_servers_owners_decide_themselves_who_may_read_them(
     password: Password, path: str
 ) -> None:
     assert client_of(password).get(path).status_code == 200

@@ -1,4 +1,4 @@
-"""Limits a minute: what headers say about them, and how often a login may be tried."""
+"""Limits a minute: what headers report of them, and how often a login may be tried."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Clock:
         return self.now
 
 
-def test_headers_tell_what_is_left_in_openais_words() -> None:
+def test_headers_show_what_is_left_in_openais_words() -> None:
     admitted = admission(BOTH, Levels(True, 59, 1000))
     assert admitted.headers == {
         "x-ratelimit-limit-requests": "60",

@@ -21,7 +21,7 @@ async def _opened(gate: Event) -> None:
 
 @dataclass
 class Paced:
-    """Says its pieces, each behind a gate of its own; `left` is set where it is stopped."""
+    """Writes its pieces, each behind a gate of its own; `left` is set where it is stopped."""
 
     name: str
     pieces: Sequence[str]

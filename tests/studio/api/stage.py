@@ -51,7 +51,7 @@ class AnyoneAs:
 class Stage:
     """`workbench` is what the API stands on; `plays` sets who plans and answers from now on.
 
-    `faults` are met with first, by whoever asks for the pool, one after another.
+    `faults` are met with first, by all who ask for the pool, one after another.
     """
 
     def __init__(self, store: SessionStore) -> None:
@@ -69,7 +69,7 @@ class Stage:
         nests: bool = False,
         **pool: Any,
     ) -> ScriptedConductor:
-        """Exchange the backend; the Conductor says `plans` one after another. `pool`: more of its pool."""
+        """Exchange the backend; the Conductor writes `plans` one after another. `pool`: more of its pool."""
         conductor = ScriptedConductor(plans) if isinstance(plans, tuple) else plans
         self._runtime = Runtime(workers=Pool(workers=workers, **pool), conductor=conductor, nests=nests)
         self.auth.principal = Principal()

@@ -74,7 +74,7 @@ def test_a_token_is_a_bearer_token(served: ServedApi, scheme: str, status: int) 
     assert httpx.get(f"{served.base_url}/models", headers=headers).status_code == status
 
 
-def test_a_reverse_proxy_that_adds_no_header_brings_nobody_in(served: ServedApi) -> None:
+def test_a_reverse_proxy_that_adds_no_header_brings_no_one_in(served: ServedApi) -> None:
     # As nginx's plain proxy_pass asks: from this machine, by this machine's address.
     answer = httpx.get(f"{served.base_url}/models")
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
@@ -90,7 +90,7 @@ def test_what_a_request_used_is_counted_for_its_token(served: ServedApi) -> None
     assert spent.tokens == sum(usage.conductor["total_tokens"] for usage in used if usage)
 
 
-def test_answers_tell_what_is_left_and_a_refusal_when_to_come_back(served: ServedApi) -> None:
+def test_answers_show_what_is_left_and_a_refusal_when_to_come_back(served: ServedApi) -> None:
     _, text = served.bench.store.tokens.create("lab", TokenLimits(requests_per_minute=2))
     with client(served, text) as asking:
         first = asking.chat.completions.with_raw_response.create(model="worker:alpha", messages=QUESTION)

@@ -1,4 +1,4 @@
-"""Whoever answers a request is among the workers that it may call, in whatever place a worker is called."""
+"""The worker that answers a request is one that it may call, in whatever place a worker is called."""
 
 from __future__ import annotations
 

@@ -368,7 +368,7 @@ def test_the_answer_of_an_earlier_round_outlasts_the_stop_of_the_next(
     assert [sent["type"] for sent in inbox.events()] == ["response.completed"]
 
 
-def test_one_of_which_a_part_was_streamed_is_cancelled_though_an_earlier_round_has_an_answer(
+def test_one_that_was_streamed_in_part_is_cancelled_though_an_earlier_round_has_an_answer(
     announced: Stage,
 ) -> None:
     announced.plays(
@@ -483,7 +483,7 @@ def test_one_that_another_server_cancels_is_cancelled(
 
 @pytest.mark.parametrize("cancelled_first", [True, False])
 @pytest.mark.parametrize("name", MOMENTS)
-def test_the_first_of_a_client_and_of_a_server_that_stops_says_how_it_ended(
+def test_the_first_of_a_client_and_of_a_server_that_stops_states_how_it_ended(
     announced: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, cancelled_first: bool
 ) -> None:
     moment = MOMENTS[name](announced, monkeypatch)

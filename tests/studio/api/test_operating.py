@@ -125,7 +125,7 @@ def test_a_closed_store_is_not_ready(operated: Operated) -> None:
 
 
 @pytest.mark.slow
-def test_metrics_are_for_those_who_may_use_the_whole_api(operated: Operated) -> None:
+def test_metrics_are_for_callers_who_may_use_the_whole_api(operated: Operated) -> None:
     tokens = operated.bench.store.tokens
     _, whole = tokens.create("grafana")
     _, some = tokens.create("ann", limits=TokenLimits(workers=("alpha",)))

@@ -1,4 +1,4 @@
-"""An attempt against made-up APIs: what it hears while it is answered, and what it says where it is not."""
+"""An attempt against made-up APIs: what it reads while it is answered, and what it shows where it is not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from studio.api.playground_client import Attempt
 from tests.support.processes.served_app import serving
 
 
-class MadeUp:
+class NamedAnswers:
     """Answers as its model's name asks for."""
 
     def __init__(self) -> None:
@@ -62,12 +62,12 @@ def data(chunk: Any) -> str:
 
 
 @pytest.fixture
-def api() -> MadeUp:
-    return MadeUp()
+def api() -> NamedAnswers:
+    return NamedAnswers()
 
 
 @pytest.fixture
-def url(api: MadeUp) -> Iterator[str]:
+def url(api: NamedAnswers) -> Iterator[str]:
     app = Starlette(routes=[Route("/v1/chat/completions", api.__call__, methods=["POST"])])
     with serving(app) as port:
         yield f"http://127.0.0.1:{port}/v1"
@@ -81,7 +81,7 @@ async def attempt_of(url: str, model: str) -> Attempt:
 
 
 @pytest.mark.slow
-async def test_an_answer_is_followed_to_its_session(url: str, api: MadeUp) -> None:
+async def test_an_answer_is_followed_to_its_session(url: str, api: NamedAnswers) -> None:
     attempt = await attempt_of(url, "fine")
     assert (attempt.text, attempt.failure) == ("Seventeen.\u2028", None)
     assert (attempt.session, attempt.label) == ("abc", "simulated")
@@ -101,13 +101,13 @@ async def test_an_answer_is_followed_to_its_session(url: str, api: MadeUp) -> No
         ("broken", "The run broke off.", "Seven"),
     ],
 )
-async def test_a_failure_is_told_in_the_apis_words(url: str, model: str, failure: str, text: str) -> None:
+async def test_a_failure_is_reported_in_the_apis_words(url: str, model: str, failure: str, text: str) -> None:
     attempt = await attempt_of(url, model)
     assert (attempt.failure, attempt.text) == (failure, text)
 
 
 @pytest.mark.slow
-async def test_an_api_that_is_not_there_is_said_to_be_so(unused_tcp_port: int) -> None:
+async def test_an_api_that_is_not_there_is_called_so(unused_tcp_port: int) -> None:
     attempt = await attempt_of(f"http://127.0.0.1:{unused_tcp_port}/v1", "fine")
     assert attempt.failure.startswith(
         f"The API could not be reached at http://127.0.0.1:{unused_tcp_port}/v1"
@@ -115,7 +115,7 @@ async def test_an_api_that_is_not_there_is_said_to_be_so(unused_tcp_port: int) -
 
 
 @pytest.mark.slow
-async def test_who_stops_an_attempt_closes_its_connection(url: str, api: MadeUp) -> None:
+async def test_who_stops_an_attempt_closes_its_connection(url: str, api: NamedAnswers) -> None:
     attempt = Attempt(url, key="own", model="endless", query="Which?")
     asking = asyncio.ensure_future(attempt.make())
     assert await asyncio.to_thread(api.waits.wait, 30)

@@ -1,4 +1,4 @@
-"""The API against its own OpenAPI document: made-up requests, valid and not, are answered as it says."""
+"""The API against its own OpenAPI document: made-up requests, valid and not, are answered as it states."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def served(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def schema(served: ServedApi) -> schemathesis.BaseSchema:
-    """What the server says of itself."""
+    """The server's document of itself."""
     schema = schemathesis.openapi.from_url(f"{served.base_url}/openapi.json")
     rejection = schema.config.checks.negative_data_rejection
     # A list of too many items may make a body that is too large.
@@ -82,7 +82,7 @@ def schema(served: ServedApi) -> schemathesis.BaseSchema:
     ("operation", "mode"),
     [
         *((operation, GenerationMode.POSITIVE) for operation in OPERATIONS),
-        # What can be wrong with the others is a name that nobody has.
+        # What can be wrong with the others is a name that does not exist.
         *(
             (operation, GenerationMode.NEGATIVE)
             for operation in OPERATIONS
@@ -90,7 +90,7 @@ def schema(served: ServedApi) -> schemathesis.BaseSchema:
         ),
     ],
 )
-def test_what_is_asked_is_answered_as_the_document_says(
+def test_what_is_asked_is_answered_as_the_document_states(
     served: ServedApi, schema: schemathesis.BaseSchema, operation: str, mode: GenerationMode
 ) -> None:
     method, path = operation.split()
@@ -117,7 +117,7 @@ def test_what_is_asked_is_answered_as_the_document_says(
         ("/responses", {"input": "Why?"}),
     ],
 )
-def test_a_plain_question_is_answered_as_the_document_says(
+def test_a_plain_question_is_answered_as_the_document_states(
     served: ServedApi, schema: schemathesis.BaseSchema, path: str, body: dict[str, Any]
 ) -> None:
     # Few of the conversations that are made up can be answered: each call of a tool needs its result.

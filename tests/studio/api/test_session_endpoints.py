@@ -1,4 +1,4 @@
-"""Sessions over HTTP: listed page by page, read, deleted and exported, by whoever may."""
+"""Sessions over HTTP: listed page by page, read, deleted and exported, by all who may."""
 
 from __future__ import annotations
 

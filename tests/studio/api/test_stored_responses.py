@@ -34,10 +34,10 @@ def simulated(text: str) -> SimulatedWorker:
     return SimulatedWorker(name="alpha", answer=text)
 
 
-# -- told again ------------------------------------------------------------------------------------
+# -- reported again ------------------------------------------------------------------------------------
 
 
-def test_a_stored_response_is_told_again_as_it_was_answered(stage: Stage, client: OpenAI) -> None:
+def test_a_stored_response_is_reported_again_as_it_was_answered(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("So \x00 it is: 数."), plans=(ONE,))
     answered = client.responses.with_raw_response.create(
         model="conductor",
@@ -53,7 +53,7 @@ def test_a_stored_response_is_told_again_as_it_was_answered(stage: Stage, client
     assert again.headers["content-type"] == "application/json"
 
 
-def test_a_streamed_response_is_there_when_its_end_is_told(stage: Stage, client: OpenAI) -> None:
+def test_a_streamed_response_is_there_when_its_end_is_reported(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("So."), plans=(ONE,))
     *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
     assert last.type == "response.completed"
@@ -61,7 +61,7 @@ def test_a_streamed_response_is_there_when_its_end_is_told(stage: Stage, client:
 
 
 @pytest.mark.usefixtures("open_at_once")
-def test_a_streamed_response_that_failed_is_told_as_failed(stage: Stage, client: OpenAI) -> None:
+def test_a_streamed_response_that_failed_is_reported_as_failed(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("So."), plans=(BROKEN,))
     *_, last = client.responses.create(model="conductor", input="Why?", stream=True)
     assert last.type == "response.failed"
@@ -90,7 +90,7 @@ def test_what_is_no_stored_response_is_not_found(stage: Stage, client: OpenAI) -
 
 
 @pytest.mark.usefixtures("open_at_once")
-def test_a_response_under_way_is_told_as_far_as_it_is_and_cannot_be_deleted(
+def test_a_response_under_way_is_reported_as_far_as_it_is_and_cannot_be_deleted(
     stage: Stage, client: OpenAI
 ) -> None:
     gate = Event()
@@ -142,7 +142,7 @@ def test_a_response_that_cannot_be_stored_is_answered_all_the_same(
     assert (again.status, again.output_text, again.usage) == ("completed", "So.", None)
 
 
-def test_where_the_store_cannot_be_read_nobody_is_told_that_nothing_is_there(
+def test_where_the_store_cannot_be_read_no_one_is_informed_that_nothing_is_there(
     stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def locked(_: str) -> None:
@@ -172,12 +172,12 @@ def rerun(stage: Stage, session: str, text: str) -> None:
     bench.activities.wait(session)
 
 
-@pytest.mark.parametrize("body_kept", [True, False])
+@pytest.mark.parametrize("keeps_body", [True, False])
 def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_now(
-    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, body_kept: bool
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, keeps_body: bool
 ) -> None:
     stage.plays(simulated("As it was."), plans=(ONE,))
-    if not body_kept:
+    if not keeps_body:
         monkeypatch.setattr(stage.workbench.store.requests, "keep_response", lambda *_: None)
     first: Any = client.responses.create(model="conductor", input="Why?")
     stage.settle()
@@ -198,12 +198,12 @@ def test_what_a_response_answered_is_gone_on_from_whatever_its_session_answers_n
     ]
 
 
-@pytest.mark.parametrize("body_kept", [True, False])
+@pytest.mark.parametrize("keeps_body", [True, False])
 def test_of_several_rounds_the_requests_own_last_answer_counts(
-    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, body_kept: bool
+    stage: Stage, client: OpenAI, monkeypatch: pytest.MonkeyPatch, *, keeps_body: bool
 ) -> None:
     stage.plays(simulated("So."), plans=(ONE, ONE, ONE))
-    if not body_kept:
+    if not keeps_body:
         monkeypatch.setattr(stage.workbench.store.requests, "keep_response", lambda *_: None)
     steered = {"conductor": {"rounds": 2}}
     first: Any = client.responses.create(model="conductor", input="Why?", extra_body=steered)

@@ -79,7 +79,7 @@ def test_a_title_cannot_write_on_the_terminal(line: Line, used: None) -> None:
         (("--since", "2026-11-01"), "no request has ended since then"),
     ],
 )
-def test_an_empty_store_says_so(line: Line, arguments: tuple[str, ...], remark: str) -> None:
+def test_an_empty_store_states_it(line: Line, arguments: tuple[str, ...], remark: str) -> None:
     result = line("usage", *arguments)
     assert (result.code, result.out) == (0, "")
     assert remark in result.err

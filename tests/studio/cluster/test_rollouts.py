@@ -12,7 +12,7 @@ from conductor.evaluation.items import Item
 from conductor.workers.pool.pool import Pool, orchard_pool
 from conductor.workflow.model import Step, Workflow
 from studio.cluster.brief import Brief
-from studio.cluster.rollouts import JudgeSettings, RolloutJudge, Task, batches_of, settings_of
+from studio.cluster.rollouts import JudgeSettings, RolloutJudge, Task, batches_of, judge_settings
 
 POOL = orchard_pool()
 BRIEF = Brief.of(POOL, Path("orchard"))
@@ -21,7 +21,7 @@ COMPUTE = Workflow.of([Step(instruction="Compute it.", worker="solver")])
 
 
 def settings(pool: Pool = POOL, *, fresh: bool = False) -> JudgeSettings:
-    return settings_of(pool, fresh=fresh, max_steps=5, allow_code=False)
+    return judge_settings(pool, fresh=fresh, max_steps=5, allow_code=False)
 
 
 def tasks(*items: int) -> list[Task]:

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from conductor.errors import DataError
-from conductor.evaluation.given import FixedPlan, WrittenPlans
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.plan_sources import FixedPlan, WrittenPlans
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.evaluation.trials import cheapest, trials_of
+from conductor.evaluation.trials import cheapest_variant, evaluation_trials
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.budget import Budget
 from conductor.values.messages import Request
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
-from conductor.workflow.edits import words
+from conductor.workflow.edits import edit_words
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
 from studio.evaluation.evaluations import Evaluations
@@ -78,7 +78,7 @@ def test_a_trial_makes_the_calls_of_its_forecast_and_measures_the_combination_th
 ) -> None:
     data = _data(8)
     plans = variants_of(PLAN, bench.pool.names, VariantKinds())
-    assert [words(plan.edits) for plan in plans] == [
+    assert [edit_words(plan.edits) for plan in plans] == [
         "as it is", "without 1 → 2", "without 1 → 3", "without 2 → 3", "without step 1", "without step 2",
         "without step 3", "step 1 by beta", "step 2 by alpha", "step 3 by beta",
     ]  # fmt: skip
@@ -94,7 +94,7 @@ def test_a_trial_makes_the_calls_of_its_forecast_and_measures_the_combination_th
     assert progress.failure is None
     spec = bench.store.evaluations.find(record.id).spec
     cells = scored_cells(bench.store, record.id)
-    search = cheapest(trials_of(spec, cells), PLAN.workflow)
+    search = cheapest_variant(evaluation_trials(spec, cells), PLAN.workflow)
     assert search.next is None
     best = search.best
     assert best is not None
@@ -106,7 +106,7 @@ def test_a_trial_makes_the_calls_of_its_forecast_and_measures_the_combination_th
     searching = forecast.new - confirming + sum(cell.result.paid for cell in combined)
     held = [cell for cell in cells if spec.holds_out(cell.item)]
     assert {cell.planner for cell in held} == {spec.planners[0], spec.confirmed} == {PLAN.name, best.planner}
-    confirmation = trials_of(spec, cells).confirmation
+    confirmation = evaluation_trials(spec, cells).confirmation
     assert confirmation is not None
     assert (confirmation.planner, confirmation.not_worse) == (spec.confirmed, True)
     # What is confirmed was counted as a combination already, where it called anything.
@@ -142,7 +142,7 @@ def test_a_variant_that_answers_nothing_is_shown_as_such_and_ends_no_trial(bench
         _data(2 * (HOPELESS + 1)), [each.name for each in plans], SPEC, given_plans=plans
     )
     assert Evaluations(bench).run(record.id).failure is None
-    (row,) = trials_of(record.spec, scored_cells(bench.store, record.id)).rows
+    (row,) = evaluation_trials(record.spec, scored_cells(bench.store, record.id)).rows
     assert row.accuracy is not None
     assert (row.accuracy.difference, row.accuracy.questions) == (-1, HOPELESS + 1)
 
@@ -163,8 +163,10 @@ def test_the_plans_of_a_planner_are_tried_with_less_access_and_other_workers(
     assert record.spec.digest == first.spec.digest
     assert Evaluations(bench).run(record.id).failure is None
     assert _calls(workers) - calls_before == forecast.new
-    rows = trials_of(bench.store.evaluations.find(record.id).spec, scored_cells(bench.store, record.id)).rows
-    assert [words(row.edits) for row in rows] == [
+    rows = evaluation_trials(
+        bench.store.evaluations.find(record.id).spec, scored_cells(bench.store, record.id)
+    ).rows
+    assert [edit_words(row.edits) for row in rows] == [
         "without any access", "without the final step's access", "without edges that repeat a longer way",
         "beta for alpha", "alpha for beta",
     ]  # fmt: skip

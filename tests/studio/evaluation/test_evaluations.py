@@ -251,7 +251,7 @@ def test_a_planner_that_never_answers_ends_it_with_the_reason(
     assert (row.questions, row.verdicts) == (HOPELESS, {"failed": HOPELESS})
 
 
-def test_disagreements_are_the_cells_of_which_one_is_right(bench: Workbench) -> None:
+def test_disagreements_are_pairs_of_cells_with_one_right(bench: Workbench) -> None:
     evaluation = begin(bench, 5, "worker:alpha", "worker:beta")
     Evaluations(bench).run(evaluation)
     pairs = disagreements(scored_cells(bench.store, evaluation), "worker:alpha", "worker:beta")
@@ -338,7 +338,7 @@ def test_a_turn_that_a_later_round_repeats_is_counted_once(
     evaluation = begin(bench, 1, "baseline:trinity", spec=spec)
     assert Evaluations(bench).run(evaluation).failure is None
     row = rows_by_planner(bench, evaluation)["baseline:trinity"]
-    # Nobody accepts: thinker, worker and verifier, then twice worker and verifier.
+    # No verifier accepts: thinker, worker and verifier, then twice worker and verifier.
     assert (len(calls(workers)), row.calls.value) == (7, 7)
     assert row.shares == {"alpha": 3 / 7, "beta": 2 / 7, "gamma": 2 / 7}
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from conductor.errors import DataError, WorkflowError
-from conductor.evaluation.given import FixedPlan, WrittenPlans
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.plan_sources import FixedPlan, WrittenPlans
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.planner.rule_planner import OfflineConductor
 from conductor.values.messages import Request

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from conductor.errors import WorkerError
-from conductor.evaluation.given import FixedPlan, WrittenPlans
 from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.mean import Mean
+from conductor.evaluation.plan_sources import FixedPlan, WrittenPlans
 from conductor.evaluation.report.remarks import remarks
 from conductor.evaluation.score import Verdict
 from conductor.evaluation.spec import EvaluationSpec, JudgeSpec
-from conductor.evaluation.trials import trials_of
+from conductor.evaluation.trials import evaluation_trials
 from conductor.orchestration.runtime import runtime_of
 from conductor.values.messages import Request
 from conductor.values.presets import Settings
@@ -387,7 +387,7 @@ def trial(tmp_path: Path, *, lost: frozenset[int]) -> tuple[bool | None, str | N
     record = Evaluations(bench).add(questions(80), [each.name for each in plans], spec, given_plans=plans)
     Evaluations(bench).run(record.id)
     spec = store.evaluations.find(record.id).spec
-    rows = trials_of(spec, scored_cells(store, record.id)).rows
+    rows = evaluation_trials(spec, scored_cells(store, record.id)).rows
     (row,) = (row for row in rows if row.edits == (WithoutStep(step=0),))
     bench.close()
     return row.not_worse, spec.confirmed

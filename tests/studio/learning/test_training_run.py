@@ -12,7 +12,7 @@ from conductor.errors import DataError
 from conductor.learning.demonstration.run_folder import LOCK, METRICS, RESULTS, SETTINGS, RunFolder
 from conductor.learning.demonstration.settings import DemoSettings
 from conductor.planner.local.card import CARD
-from studio.learning.training_run import folded, read_run, runs_below, trained_below
+from studio.learning.training_run import read_run, runs_below, trained_below, with_metrics
 
 SETTINGS_OF = DemoSettings(warm_steps=100, grpo_steps=20)
 GAUGES = {
@@ -36,7 +36,9 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def test_the_lines_of_a_run_are_its_curves():
-    run = folded(Path("demo"), SETTINGS_OF, [warm(50), warm(100), grpo(0, "evaluation"), grpo(1), ALARM])
+    run = with_metrics(
+        Path("demo"), SETTINGS_OF, [warm(50), warm(100), grpo(0, "evaluation"), grpo(1), ALARM]
+    )
     assert run.losses == ((50, 1 / 50), (100, 1 / 100))
     assert [(step, gauges.right, gauges.one_step) for step, gauges in run.steps] == [(1, 0.4, None)]
     assert [step for step, _ in run.fixed] == [0]
@@ -55,7 +57,7 @@ def test_the_lines_of_a_run_are_its_curves():
     ],
 )
 def test_the_bar_stands_where_the_steps_are(lines, share):
-    assert folded(Path("demo"), SETTINGS_OF, lines).share == pytest.approx(share)
+    assert with_metrics(Path("demo"), SETTINGS_OF, lines).share == pytest.approx(share)
 
 
 def test_a_line_that_is_being_written_is_left_for_the_next_look(folder):

@@ -64,7 +64,7 @@ def test_a_training_is_begun_with_its_settings_and_without_keys(trainings, pytho
     python("")
     path = trainings.begin(SETTINGS, 2)
     assert (path.name, read_settings(path)) == ("demo", SETTINGS)
-    until(lambda: not trainings.begun_here(path))
+    until(lambda: not trainings.runs_here(path))
     lines = record.read_text(encoding="utf-8").splitlines()
     command = lines[: lines.index("--stop-on-collapse") + 1]
     assert command[:4] == ["-m", "conductor", "learn", "demo"]
@@ -88,12 +88,12 @@ def test_one_training_at_a_time(trainings, python):
     with pytest.raises(DataError, match="demo is being trained"):
         trainings.learn("orchard", [])
     trainings.stop(path)
-    assert not trainings.begun_here(path)
+    assert not trainings.runs_here(path)
     assert trainings.failure(path) is None, "it was stopped"
     trainings.resume(path, SETTINGS, 1)
-    assert trainings.begun_here(path)
+    assert trainings.runs_here(path)
     trainings.close()
-    assert not trainings.begun_here(path)
+    assert not trainings.runs_here(path)
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_a_child_that_ignores_the_request_to_end_is_killed(trainings, python, mo
     path = trainings.begin(SETTINGS, 1)
     until(lambda: last_line(path) == "deaf")
     trainings.stop(path)
-    assert not trainings.begun_here(path)
+    assert not trainings.runs_here(path)
 
 
 @pytest.mark.parametrize(
@@ -118,14 +118,14 @@ def test_a_child_that_ignores_the_request_to_end_is_killed(trainings, python, mo
 def test_why_a_child_ended_early_is_its_last_line(trainings, python, then, failure):
     python(then.format(log=str(trainings.folder.resolve() / "demo" / LOG)))
     path = trainings.begin(SETTINGS, 1)
-    until(lambda: not trainings.begun_here(path))
+    until(lambda: not trainings.runs_here(path))
     assert trainings.failure(path) == failure
 
 
 def test_corrections_are_taught_from_a_file_and_beside_it(trainings, python, record):
     python("")
     path = trainings.learn("orchard", [{"prompt": "Why?"}, {"prompt": "How?"}])
-    until(lambda: not trainings.begun_here(path))
+    until(lambda: not trainings.runs_here(path))
     assert record.read_text(encoding="utf-8").splitlines()[:8] == [
         "-m", "conductor", "learn", "corrections", "orchard", str(path / "corrections.jsonl"), "--out",
         str(path / "conductor"),
@@ -135,7 +135,7 @@ def test_corrections_are_taught_from_a_file_and_beside_it(trainings, python, rec
     ) == '{"prompt": "Why?"}\n{"prompt": "How?"}\n'
 
 
-def test_without_torch_it_is_said_what_to_install(trainings, monkeypatch):
+def test_without_torch_it_is_stated_what_to_install(trainings, monkeypatch):
     monkeypatch.setattr(module, "trainer", lambda: None)
     with pytest.raises(DataError, match="install them with `make learn`"):
         trainings.begin(SETTINGS, 1)
@@ -150,7 +150,7 @@ def test_a_planner_learns_by_this_python_with_the_keys_and_its_questions_in_the_
     item = Item(id="1", input="What is 6 * 7?", target="42", scorer="number")
     settings = PlannerSettings(data="", use="nearest", draws=2, plans=4, budget=Budget(cost=1.5))
     path = trainings.learn_planner("mine", settings, DataSet("sums/é", (item,)))
-    until(lambda: not trainings.begun_here(path))
+    until(lambda: not trainings.runs_here(path))
     file = path / "sums_é.jsonl"
     assert read_data(file).items == (item,)
     lines = record.read_text(encoding="utf-8").splitlines()
@@ -162,7 +162,7 @@ def test_a_planner_learns_by_this_python_with_the_keys_and_its_questions_in_the_
     trainings.resume_planner(path, read_planner_run(path).settings)
     with pytest.raises(DataError, match="mine is being trained"):
         trainings.learn_planner("other", settings, None)
-    until(lambda: not trainings.begun_here(path))
+    until(lambda: not trainings.runs_here(path))
     with pytest.raises(DataError, match="a folder mine already"):
         trainings.learn_planner("mine", settings, None)
     with pytest.raises(DataError, match="is no name of a planner"):

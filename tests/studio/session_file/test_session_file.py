@@ -118,7 +118,7 @@ def test_a_file_comes_out_of_another_store_as_it_went_in(
     assert without_ids(copy) == without_ids(file)
 
 
-def test_an_imported_session_is_the_same_to_whoever_asks_the_store(
+def test_an_imported_session_is_the_same_to_all_who_ask_the_store(
     store: SessionStore, elsewhere: SessionStore
 ) -> None:
     session = lived(store, FULL)
@@ -405,7 +405,7 @@ def test_a_session_is_exported_and_imported_a_few_entries_at_a_time(
     assert max(exporting, importing) < 0.75 * size
 
 
-def test_a_look_into_a_file_says_what_it_holds_and_what_is_unknown(store: SessionStore) -> None:
+def test_a_look_into_a_file_states_what_it_holds_and_what_is_unknown(store: SessionStore) -> None:
     file = exported(store, lived(store, FULL))
     preview = previewed(file, workers=["alpha"], is_taken=store.files.is_title_taken)
     (session,) = preview.sessions
@@ -419,7 +419,7 @@ def test_a_look_into_a_file_says_what_it_holds_and_what_is_unknown(store: Sessio
     assert store.sessions.count() == 1
 
 
-def test_a_workflow_file_is_told_as_one(store: SessionStore) -> None:
+def test_a_workflow_file_is_reported_as_one(store: SessionStore) -> None:
     text = write_plan(chain("a", "b"), query="Why?", origin="human", workers=("w",), label=None)
     preview = previewed(text.encode(), workers=["other"])
     assert (preview.format, preview.plan.query, preview.plan.steps) == ("conductor-workflow", "Why?", 2)
@@ -497,6 +497,6 @@ def test_an_unknown_session_is_not_written(store: SessionStore) -> None:
 
 
 @pytest.mark.parametrize("version", ["3", "0", "true", '"2"', "2.0", "null"])
-def test_a_version_that_nobody_wrote_is_refused(version: str) -> None:
+def test_a_version_that_no_one_wrote_is_refused(version: str) -> None:
     with pytest.raises(FormatError, match="version"):
         previewed(file_of().replace(b'"version": 2', f'"version": {version}'.encode()))

@@ -1,4 +1,4 @@
-"""Files that are wrong are refused with a sentence, quickly, whatever somebody wrote into them."""
+"""Files that are wrong are refused with a sentence, quickly, whatever stands in them."""
 
 from __future__ import annotations
 

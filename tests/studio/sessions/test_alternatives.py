@@ -195,7 +195,7 @@ def test_alternatives_of_a_later_round_look_back_on_the_same_run(opened: Callabl
 
 
 @pytest.mark.slow
-def test_a_full_store_is_told_once_all_have_ended(
+def test_a_full_store_is_reported_once_all_have_ended(
     opened: Callable[..., Workbench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = opened(ONE)

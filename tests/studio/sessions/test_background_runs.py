@@ -180,7 +180,7 @@ def test_a_run_can_be_stopped_from_another_thread() -> None:
         loop.cancel("nobody")
 
 
-def test_closing_stops_every_run_and_keeps_what_it_said() -> None:
+def test_closing_stops_every_run_and_keeps_what_it_wrote() -> None:
     journal = Keeping()
     before = set(threading.enumerate())
     with background(journal) as loop:
@@ -191,7 +191,7 @@ def test_closing_stops_every_run_and_keeps_what_it_said() -> None:
     assert set(threading.enumerate()) <= before
 
 
-def test_a_run_that_could_not_be_kept_says_so_and_stays_readable() -> None:
+def test_a_run_that_could_not_be_kept_states_it_and_stays_readable() -> None:
     with background(Keeping(broken=True)) as loop:
         live = start(loop, run_of(CHAIN, pool_of(answer="said")))
         assert live.done.wait(PATIENCE)
@@ -316,7 +316,7 @@ def test_a_run_whose_listener_breaks_does_not_read_as_running() -> None:
         assert "failed" in (live.unsaved or "")
 
 
-def test_a_run_that_nobody_follows_any_more_is_over() -> None:
+def test_a_run_that_no_one_follows_any_more_is_over() -> None:
     journal = Keeping()
     with background(journal) as loop:
         live = loop.register(run_of(CHAIN, pool_of(latency=1000)))
@@ -328,7 +328,7 @@ def test_a_run_that_nobody_follows_any_more_is_over() -> None:
     assert live.state == fold(journal.events)
 
 
-def test_an_end_that_was_told_is_the_only_one() -> None:
+def test_an_end_that_was_reported_is_the_only_one() -> None:
     def broken(event: Event) -> None:
         if isinstance(event, RunFinished):
             raise ZeroDivisionError

@@ -69,7 +69,7 @@ def there(store: SessionStore, session: str) -> bool:
 @pytest.mark.parametrize(
     ("setting", "days"), [(None, 30), ("", 30), (" 7 ", 7), ("0", None), ("000", None), ("999999", 999_999)]
 )
-def test_the_variable_says_how_many_days(
+def test_the_variable_states_how_many_days(
     monkeypatch: pytest.MonkeyPatch, setting: str | None, days: int | None
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)

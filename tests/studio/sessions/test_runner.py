@@ -89,7 +89,7 @@ def test_asking_again_has_an_end(opened: Opened) -> None:
         bench.planning.ask_again(session.id)
 
 
-def test_planning_anew_after_rejections_counts_from_the_first_attempt(opened: Opened) -> None:
+def test_planning_again_after_rejections_counts_from_the_first_attempt(opened: Opened) -> None:
     bench = opened(BROKEN)
     session = planned(bench)
     bench.planning.begin(session.id)
@@ -159,7 +159,7 @@ def test_an_edited_later_round_still_sees_the_round_before(opened: Opened) -> No
     assert [(seen.round, seen.response) for seen in request.seen] == [(1, "a says"), (None, "a says")]
 
 
-def test_planning_can_be_stopped_and_says_so(opened: Opened) -> None:
+def test_planning_can_be_stopped_and_states_it(opened: Opened) -> None:
     bench = opened(conductor=SlowConductor([]))
     session = bench.ask("why?")
     live = bench.planning.begin(session.id)
@@ -203,7 +203,7 @@ def test_the_conductor_can_be_a_worker_of_its_own_pool(opened: Opened) -> None:
     assert state.steps[0].inner[0].workflow is not None
 
 
-def test_what_broke_off_says_why(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_broke_off_states_why(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = opened(ONE)
     session = bench.ask("why?")
 
@@ -219,7 +219,7 @@ def test_what_broke_off_says_why(opened: Opened, monkeypatch: pytest.MonkeyPatch
     assert bench.activities.failure(session.id) is None
 
 
-def test_a_fault_of_the_program_is_logged_and_told_plainly(
+def test_a_fault_of_the_program_is_logged_and_reported_plainly(
     opened: Opened,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -284,7 +284,9 @@ def test_a_plan_that_is_being_kept_when_planning_is_stopped_is_the_end_of_it(
     assert bench.store.runs.of_session(session.id) == ()
 
 
-def test_a_stop_between_a_plan_and_its_run_is_heard(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_between_a_plan_and_its_run_is_noticed(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench = opened(ONE)
     session = bench.ask("why?")
     start, may_end = held_up(monkeypatch, bench.store.runs, "start")
@@ -302,7 +304,7 @@ def close_around(bench: Workbench, held: Event) -> None:
     """Close it while something is held up, which goes on when that is set."""
     with ThreadPoolExecutor() as threads:
         closed = threads.submit(bench.close)
-        # Nothing tells from here that what goes on was cancelled.
+        # Nothing shows from here that what goes on was cancelled.
         time.sleep(0.2)
         held.set()
         closed.result(60)
@@ -379,7 +381,7 @@ def test_stopping_holds_up_no_other_session(opened: Opened, monkeypatch: pytest.
     assert live.state.planning_failure == "Planning was stopped."
 
 
-def test_a_stop_that_comes_before_the_first_word_is_heard(opened: Opened) -> None:
+def test_a_stop_that_comes_before_the_first_word_is_noticed(opened: Opened) -> None:
     bench = opened(conductor=SlowConductor([]))
     session = bench.ask("why?")
     blocked = Event()
@@ -398,7 +400,7 @@ def test_a_stop_that_comes_before_the_first_word_is_heard(opened: Opened) -> Non
     assert [plan.failure for plan in bench.store.plans.of_session(session.id)] == ["Planning was stopped."]
 
 
-def test_of_two_who_ask_at_once_one_is_told_that_something_begins(
+def test_of_two_who_ask_at_once_one_is_informed_that_something_begins(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = opened(conductor=SlowConductor([]))

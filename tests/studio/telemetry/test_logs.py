@@ -1,4 +1,4 @@
-"""The log as JSON lines: what happened, and nothing that somebody wrote."""
+"""The log as JSON lines: what happened, and nothing that a person wrote."""
 
 from __future__ import annotations
 

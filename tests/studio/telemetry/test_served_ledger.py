@@ -123,8 +123,8 @@ CASES: dict[str, Case] = AFTER | {
 """By name: what the endpoint sends before it answers, the settings of alpha, where what is asked, and how
 many requests come of it.
 """
-NOTHING_KNOWN = ("no usage", "refused")
-"""Cases of which no token is known."""
+NO_OUTPUTS = ("no usage", "refused")
+"""Cases without a known token."""
 
 
 class Server:
@@ -210,7 +210,7 @@ async def test_the_metrics_and_the_traces_of_a_server_sum_up_to_its_ledger(
         assert ledger.cost_at_most == bool(server.figure("calls_with_unknown", what="cost_at_most"))
         for what, sum_of in (("tokens", ledger.token_sum), ("cost", ledger.dollars)):
             assert (sum_of.most is None) == bool(server.figure("calls_with_unknown", what=what))
-        assert ledger.token_sum.least or case in NOTHING_KNOWN
+        assert ledger.token_sum.least or case in NO_OUTPUTS
     calls = [
         dict(span.attributes or {}) for span in exporter.get_finished_spans() if span.name[:5] == "chat "
     ]

@@ -15,9 +15,9 @@ import os, sys
 from studio.telemetry.metrics import Metrics
 metrics = Metrics()
 metrics.show_queues(writes=lambda: 7, calls=lambda: 7)
-metrics.request_begun()
-metrics.request_begun()
-metrics.request_ended(route="/v1/models", method="GET", status=200, seconds=0.5)
+metrics.request_begins()
+metrics.request_begins()
+metrics.request_ends(route="/v1/models", method="GET", status=200, seconds=0.5)
 sys.stdout.write(metrics.text().decode())
 """
 

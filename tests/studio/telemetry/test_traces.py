@@ -266,7 +266,7 @@ def test_each_call_of_a_tool_is_a_span_in_its_step_without_its_texts(
 def test_a_tool_that_a_model_made_up_has_no_name_in_a_trace() -> None:
     before, called, *rest = tool_events("secret words")[1:]
     assert isinstance(called, StepToolsCalled)
-    made_up = tuple(call.model_copy(update={"server": ""}) for call in called.calls)
-    spans = traced([before, called.model_copy(update={"calls": made_up}), *rest])
+    unknown_calls = tuple(call.model_copy(update={"server": ""}) for call in called.calls)
+    spans = traced([before, called.model_copy(update={"calls": unknown_calls}), *rest])
     assert [span.name for span in spans].count("execute_tool") == 2
     assert not any("secret" in f"{span.name} {dict(span.attributes)}" for span in spans)

@@ -94,7 +94,7 @@ def test_a_round_that_was_interrupted_goes_on_as_that_round(
 
 
 @pytest.mark.slow
-def test_an_experiment_that_was_interrupted_says_so_and_leaves_the_session_as_it_was(
+def test_an_experiment_that_was_interrupted_states_it_and_leaves_the_session_as_it_was(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(url) as bench:

@@ -1,4 +1,4 @@
-"""What was said before a session's question stays with the session, wherever it goes."""
+"""The conversation before a session's question stays with the session, wherever it goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Those who only look on change nothing: whatever could change something refuses, however it is reached."""
+"""Watchers change nothing: whatever could change something refuses, however it is reached."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EDGES = EdgeTest(edges=((0, 1),))
 FILE = write_plan(STEPS, query="Why?", origin="human", workers=("alpha", "beta"), label=None)
 
 REFUSED_ANYWAY = {"planning.ask_again", "planning.take_over_limit"}
-"""What is refused for this session in the first place, for whoever asks."""
+"""What is refused for this session in the first place, for every caller."""
 
 
 class Stage:

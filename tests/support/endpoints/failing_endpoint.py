@@ -77,7 +77,7 @@ class FailingEndpoint:
         return next(filter(None, failures), answers(self.answer(number)))
 
     def pool(self, *names: str, retries: int = 0, seconds: float = 20) -> str:
-        """A pool file with workers of these names, each of which is this model."""
+        """A pool file with workers of these names, each of them this model."""
         return "".join(
             f'[[worker]]\nname = "{name}"\nmodel = "{name}"\nbase_url = "{self.base_url}"\nretries = '
             f"{retries}\nfirst_token_seconds = {seconds}\ntotal_seconds = {seconds}\n\n"

@@ -17,6 +17,6 @@ FAILED: dict[str, tuple[bytes, int]] = {
 
 
 def answer_of(text: str = "Yes.", **details: Any) -> bytes:
-    """An answer that took 104 tokens, of which these are details."""
+    """An answer that took 104 tokens, with these details."""
     usage = {"prompt_tokens": 100, "completion_tokens": 4, **details}
     return chunk(content=text) + chunk("stop") + event({"choices": [], "usage": usage}) + DONE

@@ -16,8 +16,8 @@ PROGRAM = Path(__file__).with_name("notebook_program.py")
 
 
 class Cell(NamedTuple):
-    """What a cell shows: its print, its displays in HTML, of which each takes the place of the one before,
-    and the value that it ends in, in HTML and as text.
+    """What a cell shows: its print, its displays in HTML, each in the place of the one before, and the
+    value that it ends in, in HTML and as text.
     """
 
     printed: str

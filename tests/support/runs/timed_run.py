@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conductor.engine.known_outputs import NOTHING_KNOWN
+from conductor.engine.known_outputs import NO_OUTPUTS
 from conductor.runs.events import Event
 from conductor.runs.scope import EDITED, RunScope
 from conductor.runs.state import RunState, fold
@@ -36,7 +36,7 @@ def timed_events(
     seconds: Sequence[float],
     *,
     fail: Sequence[int] = (),
-    outputs: Outputs = NOTHING_KNOWN,
+    outputs: Outputs = NO_OUTPUTS,
     scope: RunScope = EDITED,
     stop_after: float | None = None,
 ) -> list[Event]:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Seq
 from dataclasses import dataclass, field
 
 from conductor.engine.bound_workflow import BoundWorkflow
-from conductor.engine.known_outputs import NOTHING_KNOWN, KnownOutputs, OutputArchive
+from conductor.engine.known_outputs import NO_OUTPUTS, KnownOutputs, OutputArchive
 from conductor.engine.run import WorkflowRun
 from conductor.runs.events import Event
 from conductor.runs.scope import EDITED, RunScope
@@ -205,7 +205,7 @@ def run_of(
     pool: Pool,
     *,
     query: str = "why?",
-    outputs: Outputs = NOTHING_KNOWN,
+    outputs: Outputs = NO_OUTPUTS,
     scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
     run: str = "r",
@@ -229,7 +229,7 @@ async def played(
     pool: Pool,
     *,
     query: str = "why?",
-    outputs: Outputs = NOTHING_KNOWN,
+    outputs: Outputs = NO_OUTPUTS,
     scope: RunScope = EDITED,
     preloaded: Mapping[int, Output] | None = None,
     run: str = "r",

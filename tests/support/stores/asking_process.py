@@ -1,4 +1,4 @@
-"""Another process on the same store, which asks as a token and as a person, as often as stdin says."""
+"""Another process on the same store, which asks as a token and as a person, as often as stdin asks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ USED = Usage(prompt_tokens=40, completion_tokens=20)
 
 
 def ask(url: str, token: str, person: str) -> None:
-    """Ask so often, as the token and the person, as each line of stdin says, and print how often each passed;
-    what passes uses 60 tokens where the line says so.
+    """Ask so often, as the token and the person, as each line of stdin asks, and print how often each passed;
+    what passes uses 60 tokens where the line asks for it.
     """
     by = Asker(person=person)
     with SessionStore.open(url) as store:

@@ -31,7 +31,7 @@ server = MCPServer("sample", version="1.2", log_level="WARNING")
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
 def say(text: str) -> str:
-    """Says it."""
+    """Answers the words."""
     return text
 
 

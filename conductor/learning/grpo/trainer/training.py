@@ -1,4 +1,4 @@
-"""What is trained on what, with what else the trainer is to know. A value; imports no library that trains."""
+"""The input of a trainer: the model, the data and its options. A value; imports no library that trains."""
 
 from __future__ import annotations
 

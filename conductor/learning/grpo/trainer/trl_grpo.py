@@ -29,7 +29,7 @@ from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.grpo.trainer.gpu import check_gpu
 from conductor.learning.grpo.trainer.training import Remark, Training
 from conductor.learning.grpo.trainer.trl_log import TrainingLog
-from conductor.learning.grpo.trainer.trl_rollouts import TrlRollouts, chat_of, prompt_text
+from conductor.learning.grpo.trainer.trl_rollouts import TrlRollouts, chat_of, completion_prompt
 from conductor.learning.reward import Judge
 from conductor.text.formatting import quantity
 
@@ -204,7 +204,7 @@ def trainer_config(training: Training, *, evaluated: bool = False, resume: bool 
 def _rows(in_order: Sequence[Draw], recipe: GrpoRecipe, tokenizer: Any) -> Dataset:
     return Dataset.from_list(
         [
-            {"prompt": prompt_text(tokenizer, chat_of(draw.request(recipe), recipe)), "draw": at}
+            {"prompt": completion_prompt(tokenizer, chat_of(draw.request(recipe), recipe)), "draw": at}
             for at, draw in enumerate(in_order)
         ]
     )
@@ -230,7 +230,7 @@ def _fitting(training: Training, tokenizer: Any, remark: Remark) -> tuple[list[I
 
 
 def _prompt_ids(tokenizer: Any, draw: Draw, recipe: GrpoRecipe) -> Sequence[int]:
-    text = prompt_text(tokenizer, chat_of(draw.request(recipe), recipe))
+    text = completion_prompt(tokenizer, chat_of(draw.request(recipe), recipe))
     ids: Sequence[int] = tokenizer(text=text)["input_ids"]
     return ids
 

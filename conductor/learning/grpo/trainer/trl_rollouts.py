@@ -1,4 +1,4 @@
-"""What TRL's trainer calls: rewards of completions, for two rounds the rollout itself, and evaluations.
+"""The functions that TRL's trainer calls: rewards of completions, rollouts of two rounds, and evaluations.
 
 Knows the trainer's protocol; imports no library that trains.
 """
@@ -55,7 +55,7 @@ class TrlRollouts:
         self._recipe, self._in_order, self._judge, self._tokenizer = recipe, in_order, judge, tokenizer
         self._held_out, self._gather = held_out, gather
         self._by_prompt = {
-            prompt_text(tokenizer, chat_of(each.request(recipe), recipe)): each for each in in_order
+            completion_prompt(tokenizer, chat_of(each.request(recipe), recipe)): each for each in in_order
         }
         # The judge's connections belong to one loop.
         self._runner = asyncio.Runner()
@@ -176,7 +176,7 @@ class TrlRollouts:
         return rollouts
 
     def _prompt_ids(self, request: PlanRequest) -> list[int]:
-        text = prompt_text(self._tokenizer, chat_of(request, self._recipe))
+        text = completion_prompt(self._tokenizer, chat_of(request, self._recipe))
         ids: list[int] = self._tokenizer(text=text)["input_ids"]
         return ids
 
@@ -207,7 +207,7 @@ def chat_of(request: PlanRequest, recipe: GrpoRecipe) -> Chat:
     return [{"role": each.role, "content": each.content} for each in prompt_of(request, recipe)]
 
 
-def prompt_text(tokenizer: Any, chat: Chat) -> str:
+def completion_prompt(tokenizer: Any, chat: Chat) -> str:
     """What a completion goes on from: an answer that is begun, or the beginning of one.
 
     Text, as TRL's trainer closes the last message of a chat.

@@ -23,7 +23,7 @@ from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.grpo.supervised import BATCH, PlanLesson
 from conductor.learning.grpo.trainer.training import Remark
 from conductor.learning.grpo.trainer.trl_grpo import CONDUCTOR, adapter, keep_steps, write_model
-from conductor.learning.grpo.trainer.trl_rollouts import chat_of, prompt_text
+from conductor.learning.grpo.trainer.trl_rollouts import chat_of, completion_prompt
 from conductor.text.formatting import quantity
 
 
@@ -97,7 +97,7 @@ def _rows(recipe: GrpoRecipe, lessons: Sequence[PlanLesson], tokenizer: Any) -> 
     """The tokens of each prompt, as completions are sampled for it, and of its plan, which is learnt."""
     rows = []
     for lesson in lessons:
-        prompt = tokenizer(text=prompt_text(tokenizer, chat_of(lesson.request, recipe)))["input_ids"]
+        prompt = tokenizer(text=completion_prompt(tokenizer, chat_of(lesson.request, recipe)))["input_ids"]
         plan = tokenizer(text=lesson.plan, add_special_tokens=False)["input_ids"] + [tokenizer.eos_token_id]
         if len(prompt) <= recipe.prompt_tokens and len(plan) <= recipe.completion_tokens:
             mask = [0] * len(prompt) + [1] * len(plan)

@@ -35,7 +35,7 @@ def texts_of_thought(piece: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name in THOUGHT_FIELDS if piece.get(name) and isinstance(piece[name], str))
 
 
-def answer_in(piece: Mapping[str, Any]) -> str:
+def answer_text(piece: Mapping[str, Any]) -> str:
     """The text of a delta or message that is no thought; of an object or a number its JSON."""
     content, text = piece.get("content"), _contents(piece, thoughts=False)
     if text or not content or isinstance(content, str | list) or _kind(content, is_flagged(piece)) is True:

@@ -86,7 +86,7 @@ def report_in(body: bytes) -> ErrorReport:
         return ErrorReport(text)
 
 
-def fault_of(status: int | None, report: ErrorReport) -> str | None:
+def culprit_of(status: int | None, report: ErrorReport) -> str | None:
     """Whether the "content" of the request is at fault, or who asked: the "key" or the "account"."""
     texts = [*report.codes, _squeezed(report.words[:1_000])]
     if any(map(_CONTENT.search, texts)):
@@ -98,7 +98,7 @@ def fault_of(status: int | None, report: ErrorReport) -> str | None:
 
 def is_outage(status: int | None, report: ErrorReport) -> bool:
     """Whether the server, the way to it or the account is at fault, and not what was requested of it."""
-    fault = fault_of(status, report)
+    fault = culprit_of(status, report)
     if fault is not None or report.may_pass:
         return fault != "content"
     return status not in _OBJECTIONS if status is not None else not any(map(_OBJECTION.search, report.codes))

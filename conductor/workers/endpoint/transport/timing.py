@@ -1,4 +1,4 @@
-"""When a request is sent and how long it may take: an endpoint's queue, pauses, deadlines.
+"""Times the requests of an endpoint: its queue, pauses and deadlines.
 
 Entries of one model at one endpoint with one key share their traffic: each request is held to the limits of
 its own entry, and requests of the others count. Traffic is counted for the whole process, in every event loop
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 MINUTE = 60.0
 
-ASKED_BY: ContextVar[tuple[str, ...]] = ContextVar("ASKED_BY", default=("",))
+CALLERS: ContextVar[tuple[str, ...]] = ContextVar("CALLERS", default=("",))
 """For whom requests are made in this context: a person or token, then a session. They take turns at each of
 these levels.
 """
@@ -64,7 +64,7 @@ class Traffic:
         """Wait until another request may begin: fewer than `concurrency` are under way, and fewer than
         `per_minute` began in the last minute. None: no limit.
         """
-        names = ASKED_BY.get()
+        names = CALLERS.get()
         askers = tuple(names[: level + 1] for level in range(len(names)))
         waiting = _Waiting(concurrency, per_minute, askers)
         with self._lock:

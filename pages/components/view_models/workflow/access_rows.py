@@ -1,4 +1,4 @@
-"""Which step may read which, as rows of a grid: the access now, and how the Conductor wrote it. Pure."""
+"""The access of steps as rows of a grid: the access now, and how the Conductor wrote it. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cards of a graph with collapsed branches show: state, figures, heat of all their steps. Pure."""
+"""The cards of a graph with collapsed branches: state, figures, heat of all their steps. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each card of the graph shows, from the workflow, its last run and the blast radius. Pure."""
+"""The content of each card of the graph, from the workflow, its last run and the blast radius. Pure."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _as_run(state: StepState, now: float) -> tuple[CardStatus, str]:
         return state.status, "from an equal step" if state.of_equal_step else "reused"
     if state.kept_because is not None:
         return state.status, "pinned" if state.kept_because == "pinned" else "as before"
-    wait = asked_again_in(state, now)
+    wait = seconds_to_retry(state, now)
     if wait is not None:
         return "retrying", f"again in {wait:.1f} s"
     if state.status == "running" and state.started_at is not None:
@@ -215,7 +215,7 @@ def phase(state: StepState, now: float) -> CardStatus:
         return state.status
     if state.reasoning:
         return "thinking"
-    return "running" if asked_again_in(state, now) is None else "retrying"
+    return "running" if seconds_to_retry(state, now) is None else "retrying"
 
 
 def calls_now(state: StepState, now: float) -> str:
@@ -228,7 +228,7 @@ def calls_now(state: StepState, now: float) -> str:
     return f"calls {named(names, cut=_CALL)} · {max(0.0, now - calls[0].started_at):.1f} s"
 
 
-def asked_again_in(state: StepState, now: float) -> float | None:
+def seconds_to_retry(state: StepState, now: float) -> float | None:
     """Seconds until a worker that gave nothing is asked again, or None if that is not waited for."""
     if state.status != "running" or not state.retries or state.text or state.reasoning:
         return None
@@ -239,7 +239,7 @@ def asked_again_in(state: StepState, now: float) -> float | None:
 
 def _remarks(step: Step, state: StepState, now: float) -> list[str]:
     """Notes on the answer, or why there is no answer yet."""
-    if asked_again_in(state, now) is not None:
+    if seconds_to_retry(state, now) is not None:
         return [state.retries[-1].reason]
     if state.message is not None:
         return [state.message]

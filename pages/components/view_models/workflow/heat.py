@@ -1,4 +1,4 @@
-"""What is drawn onto a graph as heat: what a run took and what trials of it showed, by step or edge.
+"""The heat of a graph: what a run took and what trials of it showed, by step or edge.
 
 Knows runs and verdicts; knows no colours and no store. A figure in words is there for each share. Pure.
 """

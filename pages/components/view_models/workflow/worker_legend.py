@@ -1,4 +1,4 @@
-"""Who works on a workflow, as the legend of its graph: the mark, and what a run took of each worker. Pure."""
+"""The legend of a workflow's graph: each worker's mark, and what a run took of it. Pure."""
 
 from __future__ import annotations
 

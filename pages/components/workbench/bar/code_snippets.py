@@ -1,4 +1,4 @@
-"""How to ask this server from a program: in curl, Python and JavaScript. Pure.
+"""Snippets that ask this server from a program: in curl, Python and JavaScript. Pure.
 
 A snippet never contains a key: it is read from the environment, else from the file of this machine's token.
 A question is untrusted: it cannot end the text that contains it, and is shown exactly as it is.

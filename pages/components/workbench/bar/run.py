@@ -1,4 +1,4 @@
-"""To run, or to plan another round: the button of the bar with its menu, the menu of one step, and Stop."""
+"""The buttons that run or plan another round: the bar's with its menu, the menu of one step, and Stop."""
 
 from __future__ import annotations
 

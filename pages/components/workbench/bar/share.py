@@ -1,4 +1,4 @@
-"""What is given out of a session, each with a line that states what it is: files, links, code."""
+"""The exports of a session, each with a line that describes it: files, links, code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FILES: tuple[tuple[Export, str, str, str], ...] = (
 
 def share(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw the button and what it opens."""
-    if what := tab.export_asked():
+    if what := tab.export_request():
         _export(bench, tab, view, what)
     with (
         st.popover("Share", icon=":material/ios_share:", key="share", on_change="rerun", width="content"),

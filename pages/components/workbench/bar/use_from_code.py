@@ -1,4 +1,4 @@
-"""How a program asks this workflow, or the Conductor, and a box to try it through the API."""
+"""Shows the code that asks this workflow, or the Conductor, and a box to try it through the API."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _follow(tab: TabState, under_way: _UnderWay) -> None:
 
     @st.fragment(key="code-live", run_every=every)
     def live() -> None:
-        tab.redraw_if_asked()
+        tab.redraw_on_request()
         # Read first: the last text is then shown.
         over = not under_way.live
         _outcome(tab, under_way)

@@ -1,4 +1,4 @@
-"""Which step may read which, as a grid, and how the Conductor wrote it."""
+"""The access of steps, as a grid, and how the Conductor wrote it."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _results(bench: Workbench, tab: TabState, view: SessionView) -> None:
     results = findings(view, bench.pool.names, tools=bench.pool.tools)
     with st.container(key="check", gap="small"):
         if not results:
-            st.markdown(f":green[:material/check_circle:] {nothing_found(view, tools=bench.pool.tools)}")
+            st.markdown(f":green[:material/check_circle:] {no_findings(view, tools=bench.pool.tools)}")
             with st.expander("What is checked", icon=":material/checklist:", key="check-rules"):
                 st.markdown("\n".join(f"- {rule}" for rule in RULES.values()))
             return
@@ -186,7 +186,7 @@ def summary(results: Sequence[Finding]) -> str:
     return ", ".join(quantity(kinds.count(kind), kind) for kind in ("warning", "note") if kind in kinds)
 
 
-def nothing_found(view: SessionView, *, tools: _Tools = _NO_TOOLS) -> str:
+def no_findings(view: SessionView, *, tools: _Tools = _NO_TOOLS) -> str:
     """What stands where there is no finding; a rule that had nothing to look at is not counted."""
     rules = len(RULES) if tools else len(RULES) - 2
     if known_outputs(view):

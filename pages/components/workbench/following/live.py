@@ -1,4 +1,4 @@
-"""What is written just now: a plan, alternatives, running steps; and how far a run and its budget are."""
+"""Live text: a plan, alternatives, running steps; and how far a run and its budget are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the page is read and drawn again: while a run moves, and when another person or tab has changed it.
+"""Draws the page again while a run moves, and when another person or tab has changed it.
 
 The page reads the session and draws all its fragments from that. While a run moves, the browser asks for the
 fragments that follow it and are looked at, all of them in one message; they share one reading. For other
@@ -18,7 +18,7 @@ from conductor.runs.replay import Replay
 from pages.components.routes.changes import PATH
 from pages.components.streamlit_patches.component import component, trigger_value
 from pages.components.streamlit_patches.script_message import others_changed, whole_page_follows
-from pages.components.tab.notices import errors_shown
+from pages.components.tab.notices import showing_errors
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from studio.workbench import Marks, Workbench, marks
@@ -102,8 +102,8 @@ class CurrentView:
             self._following[key] = follows
 
         def part() -> None:
-            self._tab.redraw_if_asked()
-            with errors_shown(key):
+            self._tab.redraw_on_request()
+            with showing_errors(key):
                 draw(self.of(key))
 
         _fragment(key, part)
@@ -117,7 +117,7 @@ class CurrentView:
             every = RUN_MILLISECONDS if view.replay is None else REPLAY_MILLISECONDS
 
         def part() -> None:
-            self._tab.redraw_if_asked()
+            self._tab.redraw_on_request()
             watch(self._tab, self._marks, every=every, on_tick=self.tick, on_changed=self.changed)
 
         # In a fragment of its own, as a message of the page itself would break off what is being drawn.

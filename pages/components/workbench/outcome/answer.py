@@ -103,7 +103,7 @@ def _noted_answer(
         key=f"answer-{state.run}",
         label="Answer",
         notes=notes,
-        notable=None if written is None else written.notable(shows_found=False),
+        notable=None if written is None else written.notable(shows_match=False),
     )
     if written is not None:
         written.draw("answer")

@@ -1,1 +1,1 @@
-"""What is asked: the composer with its settings, and the conversation a question was part of."""
+"""The question: the composer with its settings, and the conversation a question was part of."""

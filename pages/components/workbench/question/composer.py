@@ -25,9 +25,9 @@ from pages.components.widgets.controls import action, row
 from pages.components.workbench.question.draft import (
     BOX,
     MEANING,
+    forget_question,
     kept_question,
-    question_asked,
-    question_refused,
+    restore_question,
 )
 from pages.components.workbench.question.settings import MENU, settings_menu, settings_of
 from storage import Session
@@ -74,9 +74,9 @@ def composer(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
         else:
             is_sent = ask(bench, tab, query, view=view, run=run, uploads=uploads)
         if is_sent:
-            question_asked(place)
+            forget_question(place)
         else:
-            question_refused()
+            restore_question()
         tab.ask_redraw()
 
     with st.container(key="question-box", gap=None):

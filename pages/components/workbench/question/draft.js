@@ -10,8 +10,8 @@ const PATIENCE = 2000;                                      // milliseconds in w
 const LOOK = 50;                                            // milliseconds
 
 const RUNS = "conductor-runs-plans";
-const ASKED = "conductor-question-asked";
-const GIVEN = "conductor-question-given";
+const QUESTION_KEY = "conductor-question-asked";
+const WISH_KEY = "conductor-question-given";
 const nameOf = (place) => `conductor-question-${place}`;
 const chosenOf = (place) => `conductor-question-chosen-${place}`;
 
@@ -93,8 +93,8 @@ function turned(event) {
 
 // A wish from elsewhere on the page stands in the box as if it had been typed.
 function give({ place, text, id }) {
-  if (stored(GIVEN, ofTab) === id) return;
-  store(GIVEN, id, ofTab);
+  if (stored(WISH_KEY, ofTab) === id) return;
+  store(WISH_KEY, id, ofTab);
   store(nameOf(place), text, ofTab);
   store(chosenOf(place), "change", ofTab);
   state.content = {};
@@ -102,8 +102,8 @@ function give({ place, text, id }) {
 }
 
 export default function ({ data, setTriggerValue }) {
-  if (data.asked && stored(ASKED, ofTab) !== data.asked.id) {
-    store(ASKED, data.asked.id, ofTab);
+  if (data.asked && stored(QUESTION_KEY, ofTab) !== data.asked.id) {
+    store(QUESTION_KEY, data.asked.id, ofTab);
     store(nameOf(data.asked.place), null, ofTab);
     store(chosenOf(data.asked.place), null, ofTab);
   }

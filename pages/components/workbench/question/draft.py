@@ -1,5 +1,5 @@
-"""What is typed into the question's box: kept by the browser until it is asked, for each session by itself.
-It also proposes whether a question or a change of the plan is meant.
+"""The draft of a question: kept by the browser until it is asked, for each session by itself. It also
+proposes whether a question or a change of the plan is meant.
 
 Streamlit sends the text only when it is asked, and empties the box then. So the browser keeps it: while other
 sessions and pages are looked at, over a reload and a restart of the server, and where it is refused. Whether
@@ -28,12 +28,12 @@ MEANING = "question-meaning"
 _component = component("conductor_question", __file__, js="draft.js", isolated=False)
 
 
-def question_asked(place: str) -> None:
+def forget_question(place: str) -> None:
     """The text that was typed at `place` is a session's question now; the browser forgets it."""
     st.session_state[_SUBMISSION] = {"place": place, "id": uuid4().hex}
 
 
-def question_refused() -> None:
+def restore_question() -> None:
     """The text that was sent comes back into the box."""
     st.session_state[_REFUSED] = uuid4().hex
 

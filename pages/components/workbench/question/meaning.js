@@ -25,15 +25,15 @@ const QUESTION = at("what|who|whom|whose|why|how|when|where|which|is|are|was|wer
 const ELSE = at("(?:give|make|show|tel{2}|hand|send|bring|get|run|walk|take|let) (?:me|us)|(?:make|create|write|design|draw up) an? (?:plan|workflow|list)|take a step|step by step");
 const WITHIN = (words) => `(?:[^\\s.;:?!]+\\s+){0,${words}}?`;
 const DONE = at(`(?:${ORDER}) ${WITHIN(6)}(?:${PART})`);
-const COUNTED = at(`(?:${FEW}) ${WITHIN(2)}(?:${PART})`);
-const ASKED_FOR = at(`(?:an?|some) ${WITHIN(2)}(?:${PART})`);
+const COUNT_OF_PARTS = at(`(?:${FEW}) ${WITHIN(2)}(?:${PART})`);
+const WISH_OF_PART = at(`(?:an?|some) ${WITHIN(2)}(?:${PART})`);
 const REFUSED = at(`(?:do not|don'?t|never|no need (?:to|for)|no-?body (?:has|needs) to|no-?one (?:has|needs) to|(?:i|we|you|it) (?:do not|don'?t|doesn'?t) (?:need|want)(?: to)?|stop|skip|without|no|no more|drop|leave out|forget) `
   + `(?:any |the |a |an |all |that )?(?:${CHECKING}|${PART})`);
 const CHECKED = at(`(?:(?:${CHECKING}) (?:it|them|this|that|the|all|both|its|every|each)?\\s*(?:${WITHIN(1)}(?:answers?|results?|numbers?|outputs?|sources?|figures?|facts?|claims?|drafts?|sums?|steps?)|twice|again|$)`
   + `|(?:some(?:body|one)|have (?:some(?:body|one)|it|them|the)|let (?:some(?:body|one))) .*(?:${CHECKING}))`);
 const SUBJECT = `(?:the |our |both |all |this |these |your )*(?:steps? \\d+(?:(?:,| and|,? to|-) ?(?:step )?\\d+)*|(?:first|second|third|fourth|fifth|last|final|next) (?:step|reader|writer|worker)s?`
   + `|(?:verifier|reader|reviewer|checker|critic|editor|writer|worker|step|check|plan|workflow)s?)`;
-const SAID = at(`(?:(?:in|for|at|before|after) )?step \\d+\\s*[:,]\\s*|${SUBJECT} ${WITHIN(1)}(?:should|must|needs?|has|have|ought|may|can|could|reads?|sees?|goes|go`
+const OBLIGED = at(`(?:(?:in|for|at|before|after) )?step \\d+\\s*[:,]\\s*|${SUBJECT} ${WITHIN(1)}(?:should|must|needs?|has|have|ought|may|can|could|reads?|sees?|goes|go`
   + `|(?:is|are|isn'?t|aren'?t) (?:not )?(?:too|missing|needed|necessary|unnecessary|superfluous|redundant|useless|wrong|enough))|(?:an?|another) ${WITHIN(1)}(?:${PART}) (?:would|might|could)`);
 const WISHED = at(`(?:can|could|should|may|shall|what if) ${SUBJECT} ${WITHIN(2)}(?:see|read|check|use|get|know|write|work|run|come|wait|be|have)s?`);
 const ADDED = at("(?:add|insert|introduce|include|bring in) an? (?:.* )?(?:translator|summari[sz]er|planner|tester|coder|programmer|mathematician|expert|analyst|historian|lawyer|specialist|moderator|referee|"
@@ -52,10 +52,10 @@ export function meaningOf(text, workers = []) {
   if (!order || ELSE.test(order)) return "ask";
   // "Have the readers come?" has the words of an order.
   const asks = order === words && words.endsWith("?"), is = (...signs) => signs.some((sign) => sign.test(order));
-  if (is(COUNTED) || (!asks && is(DONE, REFUSED, CHECKED, ADDED, PEOPLE)) || WISHED.test(words)) return "change";
-  if (order !== words && ASKED_FOR.test(order)) return "change";
+  if (is(COUNT_OF_PARTS) || (!asks && is(DONE, REFUSED, CHECKED, ADDED, PEOPLE)) || WISHED.test(words)) return "change";
+  if (order !== words && WISH_OF_PART.test(order)) return "change";
   if (QUESTION.test(words)) return "ask";
-  if (SAID.test(words) || REFUSED.test(words)) return "change";
+  if (OBLIGED.test(words) || REFUSED.test(words)) return "change";
   const named = workers.some((name) => /[^a-z]/i.test(name) && order.toLowerCase().includes(name.toLowerCase()));
   const count = words.split(" ").length;
   if (named && !asks && (count <= 6 || at(`${ORDER}|ask|${WITHIN(1)}(?:should|must|could)`).test(order))) return "change";

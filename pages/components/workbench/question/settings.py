@@ -38,7 +38,7 @@ MENU = "settings"
 # Its label changes, and it is drawn again.
 focus_fallback(MENU)
 
-_ROWS_SHOWN = 7
+_VISIBLE_ROWS = 7
 """More workers than this scroll."""
 
 _BUDGET: dict[Limit, tuple[str, float | int, float | int, str]] = {
@@ -184,7 +184,7 @@ class _Panel:
             "Workers the Conductor may use",
             help="It sees them numbered in this order. Untick a worker to exclude it.",
         )
-        height: Literal["content"] | int = 290 if len(rows) > _ROWS_SHOWN else "content"
+        height: Literal["content"] | int = 290 if len(rows) > _VISIBLE_ROWS else "content"
         with st.container(height=height, border=False, gap=None, key="settings-workers"):
             for at, (name, use) in enumerate(rows):
                 self._worker(at, name, use=use, used=used)

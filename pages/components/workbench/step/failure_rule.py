@@ -1,4 +1,4 @@
-"""What is done where a step fails: more calls, a fallback, a text of the step's own.
+"""The fields of a step's rule for failures: more calls, a fallback, a text of the step's own.
 
 Knows the rule and the editor; what a rule does is the engine's.
 """

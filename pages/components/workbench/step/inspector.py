@@ -10,7 +10,7 @@ import streamlit as st
 
 from conductor.runs.step_state import StepState, status_of
 from pages.components.keyboard.focus import focus_fallback
-from pages.components.streamlit_patches.initial_values import note_drawn, on_choice
+from pages.components.streamlit_patches.initial_values import note_drawing, on_choice
 from pages.components.tab.page_part import PagePart
 from pages.components.tab.state import TabState, plain
 from pages.components.tab.tab_storage import OutputDraft, OutputDrafts
@@ -108,7 +108,7 @@ def _parts(
     part = tab.part if tab.part in PARTS else usual
     if st.session_state.get(key, PARTS[0]) != part:
         st.session_state[key] = part
-    note_drawn(key, part)
+    note_drawing(key, part)
 
     def chosen(part: str) -> None:
         tab.part = part

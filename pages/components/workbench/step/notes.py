@@ -36,15 +36,15 @@ class StepNotes:
     step: int
     notes: tuple[NoteRecord, ...]
 
-    def notable(self, *, shows_found: bool = True) -> Notable | None:
-        """What the text component marks and offers, and where `shows_found` the words that were looked for;
+    def notable(self, *, shows_match: bool = True) -> Notable | None:
+        """What the text component marks and offers, and where `shows_match` the words that were looked for;
         nothing before an audience.
         """
         if self.tab.presents:
             return None
         length = max(1, len(self.source))
         match = self.tab.search_match
-        here = shows_found and match is not None and (match.step, match.part) == (self.step, self.place.part)
+        here = shows_match and match is not None and (match.step, match.part) == (self.step, self.place.part)
         return Notable(
             match=SearchMatch(match.words, match.near, match.moment) if match is not None and here else None,
             quotes=[Marked(note.quote, (note.start or 0) / length) for note in self.notes if note.quote],

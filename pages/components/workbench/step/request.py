@@ -1,4 +1,4 @@
-"""Which stored request a step was sent, where its parts come from, and how it differs from the run before."""
+"""Finds the stored request of a step, the sources of its parts, and its difference from the run before."""
 
 from __future__ import annotations
 
@@ -77,19 +77,19 @@ def request_sent(
     elif not view.as_run:
         at = next((at for at, own in enumerate(run.steps) if own.output == output), None)
     if at is None:
-        return None if output is None else _when_made(bench, view, output)
+        return None if output is None else _first_request(bench, view, output)
     if run.steps[at].request is not None:
         sent = Sent(view.run, run, at)
         if not before_edits:
             return sent
         return replace(sent, notes=("As it was sent before your edits.", *_more(workflow, step, sent)))
-    call = None if run.covered(at) else asked_before(bench, view.run, at)
+    call = None if run.covered(at) else earlier_request(bench, view.run, at)
     if call is None:
         return None
     return replace(call, notes=(f"As it was sent in run {call.number}; the last run left this step out.",))
 
 
-def _when_made(bench: Workbench, view: SessionView, output: Output) -> Sent | None:
+def _first_request(bench: Workbench, view: SessionView, output: Output) -> Sent | None:
     """The request that an output answered which the run shown does not hold."""
     maker = next((run for run in bench.store.runs.of_session(view.session.id) if run.id == output.run), None)
     state = None if maker is None else bench.state(maker)
@@ -122,7 +122,7 @@ def origins(bench: Workbench, view: SessionView, sent: Sent) -> dict[Place, tupl
     return notes
 
 
-def asked_before(bench: Workbench, run: RunRecord, step: int) -> Sent | None:
+def earlier_request(bench: Workbench, run: RunRecord, step: int) -> Sent | None:
     """What `step` of `run` was sent when it was last called before, in the runs that led to this one.
 
     Rounds are distinguished: the round before is another workflow. None if it was never called.
@@ -189,7 +189,7 @@ def _name(source: Source) -> str:
     )
 
 
-def asked_for(sampling: Sampling) -> str:
+def sent_with(sampling: Sampling) -> str:
     """The form of the answer and the tools that went with the messages, as a sentence; "" for neither."""
     words = [option.words for option in (sampling.response_format, sampling.tools) if option is not None]
     return f"Sent with it: {', '.join(words)}." if words else ""

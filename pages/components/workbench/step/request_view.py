@@ -1,4 +1,4 @@
-"""What a step saw: the stored request as it was sent, by source, and what the step could not see."""
+"""The view *Saw* of a step: the stored request by source, and what the step could not see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conductor.text.word_diff import compare_texts
 from conductor.values.message_parts.tool_use import ToolUse
 from conductor.values.messages import Request
 from conductor.values.output import WorkerKind
-from conductor.values.provenance import Shares, comparable, estimated
+from conductor.values.provenance import Shares, estimated_shares, without_nonces
 from conductor.workers.endpoint.tokens import request_shares
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
@@ -29,7 +29,7 @@ from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.request_legend import (
     UNREPORTED,
     Place,
-    how_counted,
+    count_method,
     legend,
     stretches,
 )
@@ -40,11 +40,11 @@ from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.notes import StepNotes, step_notes
 from pages.components.workbench.step.request import (
     Sent,
-    asked_before,
-    asked_for,
     differences,
+    earlier_request,
     origins,
     request_sent,
+    sent_with,
     unchanged,
 )
 from studio.sessions.notes import step_text
@@ -81,7 +81,7 @@ def sight(editor: Editor, view: SessionView, step: int, state: StepState | None)
         let_see=None if editor.tab.watched else partial(_grant, editor, step),
         locked=view.locked,
         notes=sent.notes,
-        before=lambda: asked_before(bench, sent.run, sent.step),
+        before=lambda: earlier_request(bench, sent.run, sent.step),
         boxed=False,
         uses=sent.own.tool_uses,
         noted=step_notes(
@@ -157,7 +157,7 @@ def request_view(
     with box, st.container(gap="small"):
         if notes:
             st.caption(plain(" ".join(notes)))
-        if beside := asked_for(request.sampling):
+        if beside := sent_with(request.sampling):
             st.caption(plain(beside))
         _as_sent(request, reader, origins or {}, noted, uses, key=key)
         if noted is not None:
@@ -197,7 +197,7 @@ def _as_sent(
     key: str,
 ) -> None:
     shares = _shares(request, reader)
-    st.caption(plain(how_counted(shares, reader.kind, unreported=reader.unreported)))
+    st.caption(plain(count_method(shares, reader.kind, unreported=reader.unreported)))
     text_block(
         stretches(request, shares, uses),
         key=f"request-{key}",
@@ -213,7 +213,7 @@ def _shares(request: Request, reader: Reader) -> Shares:
         return request_shares(request, kind=reader.kind, card=reader.card, reported=reader.reported)
     except PoolError as error:
         st.caption(f":material/warning: {plain(f'Its tokenizer is not used: {error}')}")
-        return estimated(request, reported=reader.reported)
+        return estimated_shares(request, reported=reader.reported)
 
 
 def _unseen(hidden: Sequence[Hidden], let_see: Callable[..., None] | None, *, locked: bool, key: str) -> None:
@@ -281,7 +281,7 @@ def _against(before: Sent | None, request: Request, reader: Reader, *, key: str)
     same = unchanged(before, request)
     clauses = [*differing, *([f"unchanged: {', '.join(same)}"] if same else [])]
     st.caption(plain(" ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses), limit=2000))
-    old, new = comparable(before.request), comparable(request)
+    old, new = without_nonces(before.request), without_nonces(request)
     if old == new or not st.toggle("Show the difference", key=f"saw-diff-{key}"):
         return
     diff = _compared(old, new)

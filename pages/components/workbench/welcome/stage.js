@@ -8,7 +8,7 @@ const steady = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 class Opening {
   constructor() {
-    this.begun = false;
+    this.plays = false;
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     document.addEventListener("visibilitychange", () => this.begin(), { signal });
@@ -24,12 +24,12 @@ class Opening {
 
   begin() {
     clearTimeout(this.timer);
-    if (!this.component.data.waits || this.begun || document.hidden) return;
+    if (!this.component.data.waits || this.plays || document.hidden) return;
     if (drawing() || !connected()) {
       this.timer = setTimeout(() => this.begin(), AGAIN);
       return;
     }
-    this.begun = true;
+    this.plays = true;
     this.component.setTriggerValue("begin", steady.matches ? "end" : "play");
   }
 

@@ -10,9 +10,9 @@ import pytest
 from conductor.baselines.learning.routerdc import (
     RouterDcParameters,
     _Model,
+    drawn_neighbours,
     fit,
     k_means,
-    neighbours,
     sample_llm_loss,
     sample_sample_loss,
     similarities,
@@ -63,14 +63,14 @@ def test_the_sample_sample_loss_by_hand() -> None:
 
 def test_a_question_is_compared_with_one_of_its_cluster_and_others_of_others() -> None:
     clusters = np.array([0, 0, 1, 1, 1, 2])
-    compared, of = neighbours(clusters, np.random.default_rng(1), negatives=3)
+    compared, of = drawn_neighbours(clusters, np.random.default_rng(1), negatives=3)
     assert list(of) == [0, 1, 2, 3, 4, 5]
     for question, (positive, *negatives) in zip(of, compared, strict=True):
         assert clusters[positive] == clusters[question]
         assert all(clusters[each] != clusters[question] for each in negatives)
         assert len(set(negatives)) == 3
     # Too few others: left out, as there is nothing to push away from.
-    _, of = neighbours(np.array([0, 0, 0, 0, 1]), np.random.default_rng(1), negatives=3)
+    _, of = drawn_neighbours(np.array([0, 0, 0, 0, 1]), np.random.default_rng(1), negatives=3)
     assert list(of) == [4]
 
 
@@ -85,7 +85,7 @@ def test_the_gradients_are_those_of_the_losses() -> None:
         hidden = questions @ model.projection.T
         near = hidden / np.linalg.norm(hidden, axis=1, keepdims=True)
         vectors = model.workers / np.linalg.norm(model.workers, axis=1, keepdims=True)
-        pairs = neighbours(clusters, np.random.default_rng(9))
+        pairs = drawn_neighbours(clusters, np.random.default_rng(9))
         return sample_llm_loss(near @ vectors.T, scores)[0] + sample_sample_loss(near @ near.T, *pairs)[0]
 
     gradients = model.gradients(questions, scores, clusters, np.random.default_rng(9))

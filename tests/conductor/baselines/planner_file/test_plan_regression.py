@@ -7,7 +7,7 @@ import pytest
 
 from conductor.baselines.encoder import Encoder
 from conductor.baselines.learning.vectors import weighted_counts
-from conductor.baselines.planner_file.plan_choice import choose, left_out, neighbours_by_plans
+from conductor.baselines.planner_file.plan_choice import choose, leave_one_out, neighbours_by_plans
 from conductor.baselines.planner_file.planner_file import PlannerFile, TriedQuestion
 from conductor.workers.simulated import SimulatedWorker
 from tests.support.cases.planner_cases import planner_of, single
@@ -71,7 +71,7 @@ def test_a_question_that_has_nothing_in_common_has_no_neighbour() -> None:
 
 def test_what_a_question_itself_came_to_does_not_count_for_it() -> None:
     right = np.array([[0.0] + [1.0] * 5 + [0.0] * 6, [1.0] + [0.0] * 11])
-    likely = left_out(right, ROWS)
+    likely = leave_one_out(right, ROWS)
     assert likely[0, 0] > 0.5
     assert likely[1, 0] < 0.1
     assert ((likely >= 0) & (likely <= 1)).all()

@@ -77,7 +77,7 @@ def test_every_move_fits_some_workflow(name: str) -> None:
     assert any(each is not None and each not in (CHAIN, loose) for each in new)
 
 
-def test_the_halves_of_a_step_are_read_by_those_who_read_it() -> None:
+def test_the_halves_of_a_step_are_read_by_its_readers() -> None:
     halved = {MOVES["a step split"][1](CHAIN, making(seed)) for seed in range(20)}
     inner = [each for each in halved if each is not None and len(each) == 3]
     assert inner

@@ -46,7 +46,7 @@ ROWS = (
 )
 
 
-def test_what_is_unknown_is_left_out_and_told_from_what_took_nothing():
+def test_what_is_unknown_is_left_out_and_distinguished_from_what_took_nothing():
     table = EvaluationTable(ROWS, {})
     assert axes(table) == ("tokens", "cost")
     assert left_out(table, "tokens", SPEC) == (
@@ -101,7 +101,7 @@ def test_labels_of_points_that_are_close_do_not_meet(names):
 
 
 @pytest.mark.slow
-def test_a_chart_has_a_mark_an_interval_and_a_label_for_each_point_and_says_them_in_words():
+def test_a_chart_has_a_mark_an_interval_and_a_label_for_each_point_and_states_them_in_words():
     figure = figure_of(EvaluationTable(ROWS, {}), "cost", SPEC)
     svg = ElementTree.fromstring(chart_svg(figure))
     assert svg.get("role") == "img"
@@ -135,7 +135,7 @@ def test_a_chart_has_a_mark_an_interval_and_a_label_for_each_point_and_says_them
         ([UNANSWERED, UNANSWERED], [], "No chart against tokens"),
     ],
 )  # fmt: skip
-def test_a_page_has_a_chart_for_what_is_known_and_says_what_is_not(rows, charts, sentence):
+def test_a_page_has_a_chart_for_what_is_known_and_states_what_is_not(rows, charts, sentence):
     page = report_page(EvaluationTable(tuple(rows), {}), SPEC, begun_at=0, questions=9)
     assert re.findall(r'aria-labelledby="chart-(\w+)-title', page) == charts
     assert ("What accuracy costs" in page) == (sentence is not None)

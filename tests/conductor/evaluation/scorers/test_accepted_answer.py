@@ -9,7 +9,7 @@ import pytest
 
 from conductor.errors import DataError
 from conductor.evaluation.items import Item
-from conductor.evaluation.scorers.accepted_answer import accepted_of, check_accepted, compared
+from conductor.evaluation.scorers.accepted_answer import accepted_of, check_accepted, score_answer
 from conductor.values.accepted import Accepted
 
 
@@ -30,7 +30,7 @@ from conductor.values.accepted import Accepted
     ],
 )
 def test_an_answer_contains_the_target_as_whole_words(answer: str, target: str, *, right: bool) -> None:
-    assert asyncio.run(compared(answer, Accepted(target=(target,)))).right == right
+    assert asyncio.run(score_answer(answer, Accepted(target=(target,)))).right == right
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_an_answer_contains_the_target_as_whole_words(answer: str, target: str, 
     ],
 )
 def test_each_check_is_the_scorer_of_that_name(accepted: Any, answer: str, *, right: bool) -> None:
-    assert asyncio.run(compared(answer, Accepted.model_validate(accepted))).right == right
+    assert asyncio.run(score_answer(answer, Accepted.model_validate(accepted))).right == right
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_accepted_answer_is_not_blank() -> None:
         Accepted(target=(" ",))
 
 
-def test_an_item_gives_what_is_right_where_a_comparison_tells_it() -> None:
+def test_an_item_gives_what_is_right_where_a_comparison_shows_it() -> None:
     item = Item(id="1", input="Which?", target=("A",), choices=("Paris", "Lyon"))
     assert accepted_of(item) == Accepted(target=("A",), check="choice", choices=("Paris", "Lyon"))
     judged = item.model_copy(update={"scorer": "judge"})

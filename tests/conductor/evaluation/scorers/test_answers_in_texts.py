@@ -113,7 +113,7 @@ def item_of(target: str, **fields: object) -> Item:
 
 
 @pytest.mark.parametrize(("text", "answer"), APART)
-def test_an_answer_is_not_contained_in_a_number_or_word_of_which_it_is_a_part(text: str, answer: str) -> None:
+def test_an_answer_is_not_contained_in_a_number_or_word_that_it_is_a_part_in(text: str, answer: str) -> None:
     assert contains(f"It is this: {text}", item_of(answer)).verdict == "wrong"
     assert contains(text, item_of(answer)).verdict == "wrong"
 

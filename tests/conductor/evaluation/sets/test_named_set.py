@@ -128,7 +128,7 @@ def written(folder: Path, name: str, *rows: Mapping[str, Any], kind: str | None 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED_SETS)
-def test_a_row_becomes_an_item_that_tells_right_from_wrong(tmp_path: Path, name: str) -> None:
+def test_a_row_becomes_an_item_that_separates_right_from_wrong(tmp_path: Path, name: str) -> None:
     data = read_named(NAMED_SETS[name], written(tmp_path, name, ROWS[name]))
     (item,) = (each.shuffled(3) for each in data.items)
     assert (data.name, item.scored_by) == (name, NAMED_SETS[name].scorer)

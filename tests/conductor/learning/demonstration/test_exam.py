@@ -12,9 +12,9 @@ from conductor.learning.demonstration.contenders import (
     START,
     Results,
     checks,
+    contender_rows,
     contenders,
     reachable,
-    table_of,
 )
 from conductor.learning.demonstration.exam import Exam, Result
 from conductor.learning.reward import Judge
@@ -46,7 +46,7 @@ async def test_the_table_holds_a_conductor_against_all_others_on_the_same_questi
     plans = [plan_text(question.oracle) for question in exam.questions]
     perfect = await Result.of(plans, [50] * len(plans), exam, judge)
     start = await Result.of(["no plan"] * len(plans), [20] * len(plans), exam, judge)
-    rows = {row.planner: row for row in table_of(exam, perfect, start, others)}
+    rows = {row.planner: row for row in contender_rows(exam, perfect, start, others)}
     assert rows[CONDUCTOR].accuracy == rows[ORACLE].accuracy == 1
     assert rows[ORACLE].ahead == 0
     assert (rows[START].accuracy, rows[START].ahead, rows[START].tokens) == (0, 1, 20)

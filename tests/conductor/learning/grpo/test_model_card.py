@@ -6,7 +6,7 @@ from conductor.learning.grpo.recipe import GrpoRecipe
 RECIPE = GrpoRecipe(model="Qwen/Qwen2.5-7B-Instruct", lora=16)
 
 
-def test_a_card_says_what_was_trained_on_what_and_what_was_measured() -> None:
+def test_a_card_states_what_was_trained_on_what_and_what_was_measured() -> None:
     measured = [
         {"step": 0, "eval_valid": 0.25, "eval_right": 0.1, "eval_failed": 0.0},
         {"step": 20, "eval_failed": 1.0},
@@ -23,6 +23,6 @@ def test_a_card_says_what_was_trained_on_what_and_what_was_measured() -> None:
     assert "arXiv 2512.04388" in card
 
 
-def test_a_card_without_evaluations_says_so() -> None:
+def test_a_card_without_evaluations_states_it() -> None:
     card = model_card(RECIPE, data="maths.jsonl", questions=1, workers=("a",), steps=1)
     assert "No held-out questions were evaluated" in card

@@ -8,7 +8,7 @@ from conductor.baselines.planner_file.planner_file import TriedPlan, TriedQuesti
 from conductor.evaluation.items import Item
 from conductor.learning.grpo.draws import Draw, prompt_of
 from conductor.learning.grpo.recipe import GrpoRecipe
-from conductor.learning.grpo.supervised import plan_lessons, steps_of
+from conductor.learning.grpo.supervised import plan_lessons, training_steps
 from conductor.planner.parsing.parse import parse
 from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.model import Step, Workflow
@@ -73,4 +73,4 @@ def test_other_dialects_write_what_binary_cannot() -> None:
 
 @pytest.mark.parametrize(("lessons", "epochs", "steps"), [(1, 1, 1), (8, 1, 1), (9, 1, 2), (20, 3, 8)])
 def test_steps_hold_all_epochs(lessons: int, epochs: int, steps: int) -> None:
-    assert steps_of(lessons, epochs) == steps
+    assert training_steps(lessons, epochs) == steps

@@ -211,7 +211,7 @@ def test_an_example_of_the_form_is_no_plan(text: str) -> None:
         f"For example:\n{ONE}",
     ],
 )
-def test_a_plan_that_is_meant_counts_whatever_its_reasoning_says(text: str) -> None:
+def test_a_plan_that_is_meant_counts_whatever_its_reasoning_states(text: str) -> None:
     assert read(text).ok
 
 

@@ -54,7 +54,7 @@ def test_a_text_that_ends_at_its_token_limit_is_called_cut_unless_its_plan_is_wh
 @pytest.mark.parametrize(
     ("form", "words"), [("json", "one JSON object that has the key steps"), ("lists", "the lists model_id")]
 )
-def test_a_text_without_a_plan_is_told_the_form_that_was_asked_for(form: Form, words: str) -> None:
+def test_a_text_without_a_plan_is_sent_the_form_that_was_asked_for(form: Form, words: str) -> None:
     (problem,) = parse("Just ask Alpha.", workers=POOL, form=form).problems
     assert words in problem.message
 

@@ -57,7 +57,7 @@ def test_a_file_keeps_it_with_its_nulls() -> None:
     assert form.schema_object == SCHEMA
 
 
-def test_where_there_is_none_nothing_is_written() -> None:
+def test_without_any_nothing_is_written() -> None:
     assert json.loads(Sampling(temperature=1).model_dump_json()) == {"temperature": 1, "max_tokens": None}
 
 

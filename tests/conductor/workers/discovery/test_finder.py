@@ -60,7 +60,7 @@ def test_a_setting_that_cannot_be_read_is_an_error_until_it_is_looked_for_again(
     assert finder.look(wait=0) == (SERVER,)
 
 
-def test_a_real_loop_looks_at_no_port_where_none_is_listed(monkeypatch):
+def test_a_real_loop_looks_at_no_port_if_none_is_listed(monkeypatch):
     monkeypatch.setenv("CONDUCTOR_LOCAL_PORTS", "")
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever)

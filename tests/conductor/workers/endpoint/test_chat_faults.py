@@ -143,7 +143,7 @@ TIMES = {
         ),
     ],
 )
-async def test_every_misbehaviour_says_what_it_was(
+async def test_every_misbehaviour_states_what_it_was(
     fake_openai: Served, fault: str, expected: list[str]
 ) -> None:
     chat = client(
@@ -160,7 +160,7 @@ async def test_every_misbehaviour_says_what_it_was(
 
 
 @pytest.mark.slow
-async def test_the_end_of_all_attempts_together_is_told(fake_openai: Served) -> None:
+async def test_the_end_of_all_attempts_together_is_reported(fake_openai: Served) -> None:
     chat = client(fake_openai.base_url, "fault:stall", total=0.2)
     assert (await lines_of(ask(chat)))[-1] == (
         f"error: alpha: {chat.endpoint.host} did not finish within 0.2 seconds, all attempts together; raise "
@@ -169,7 +169,7 @@ async def test_the_end_of_all_attempts_together_is_told(fake_openai: Served) -> 
 
 
 @contextmanager
-def _nobody_answers_the_door() -> Iterator[str]:
+def _no_one_answers_the_door() -> Iterator[str]:
     """A port whose queue is full, so that connecting waits."""
     with closing(socket.create_server(("127.0.0.1", 0), backlog=0)) as listener:
         address = listener.getsockname()
@@ -186,8 +186,8 @@ def _nobody_answers_the_door() -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_pauses")
-async def test_a_connection_that_nobody_takes_is_told() -> None:
-    with _nobody_answers_the_door() as base_url:
+async def test_a_connection_that_no_one_takes_is_reported() -> None:
+    with _no_one_answers_the_door() as base_url:
         chat = client(base_url, connect=0.05, retries=1)
         reason = f"alpha: {chat.endpoint.host} took no connection within 0.05 seconds"
         assert await lines_of(ask(chat)) == [
@@ -198,7 +198,7 @@ async def test_a_connection_that_nobody_takes_is_told() -> None:
 
 
 @pytest.mark.usefixtures("no_pauses")
-async def test_a_server_that_does_not_run_is_told(unused_tcp_port: int) -> None:
+async def test_a_server_that_does_not_run_is_reported(unused_tcp_port: int) -> None:
     chat = client(f"http://127.0.0.1:{unused_tcp_port}/v1", retries=1)
     reason = f"alpha: 127.0.0.1:{unused_tcp_port} cannot be reached (Connection refused)"
     assert await lines_of(ask(chat)) == [
@@ -382,7 +382,7 @@ async def test_a_servers_own_words_are_shown_in_one_short_line(body: object, wor
         ("599 Unheard of", "", "alpha: HOST answered 599; run the step again later"),
     ],
 )
-async def test_a_status_without_words_is_told_with_advice(status: str, more: str, advice: str) -> None:
+async def test_a_status_without_words_is_reported_with_advice(status: str, more: str, advice: str) -> None:
     page = replies("<html>no words</html>", content_type="text/html", status=status, more=more)
     async with raw_endpoint(page) as base_url:
         chat = client(base_url, retries=0)
@@ -519,7 +519,7 @@ async def test_half_a_character_in_an_error_is_replaced() -> None:
     assert "“No \ufffd such thing”" in line
 
 
-async def test_broken_json_with_half_a_character_is_told() -> None:
+async def test_broken_json_with_half_a_character_is_reported() -> None:
     for data, what in (
         ('{"a": "\\ud83d"', "Invalid JSON: Expecting"),
         ('["\\ud83d", ' + "[" * 200_000, "Invalid JSON: it is nested too deeply"),
@@ -618,7 +618,7 @@ async def test_many_small_events_are_no_large_one() -> None:
         assert (await completed(ask(client(base_url, max_characters=100)))).text == "all"
 
 
-async def test_text_in_another_charset_than_the_headers_say_is_read_as_utf_8() -> None:
+async def test_text_in_another_charset_than_the_headers_state_is_read_as_utf_8() -> None:
     choice = '{"delta": {"content": "Grüße № 1"}, "finish_reason": "stop"}'
     body = f'data: {{"choices": [{choice}]}}\n\n' + DONE.decode()
     async with raw_endpoint(replies(body, content_type="text/event-stream; charset=latin-1")) as base_url:

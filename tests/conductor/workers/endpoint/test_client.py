@@ -265,7 +265,7 @@ async def test_the_list_of_models_is_read(fake_openai: Served) -> None:
         ("", "500 Oh", "answered 500 Internal Server Error; run the step again later"),
     ],
 )
-async def test_a_list_of_models_that_does_not_come_says_why(body: str, status: str, words: str) -> None:
+async def test_a_list_of_models_that_does_not_come_states_why(body: str, status: str, words: str) -> None:
     async with raw_endpoint(replies(body, status=status)) as base_url:
         with pytest.raises(WorkerError) as caught:
             await client(base_url).served()

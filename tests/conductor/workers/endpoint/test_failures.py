@@ -71,7 +71,7 @@ def test_words_in_no_known_shape_do_no_harm(body: bytes) -> None:
         ("broken", False),
     ],
 )
-def test_an_error_in_the_stream_may_pass_where_its_code_says_so(error: object, transient: bool) -> None:
+def test_an_error_in_the_stream_may_pass_where_its_code_states_it(error: object, transient: bool) -> None:
     assert FAILURES.in_stream(error, NO_KEYS).transient is transient
 
 
@@ -254,7 +254,7 @@ def test_a_pause_in_a_servers_words_is_kept(server: str, words: str, seconds: fl
         ("OpenAI", 400, {"code": "invalid_value", "message": "try again, busy"}, False),
     ],
 )
-def test_a_status_may_pass_where_its_code_says_so(
+def test_a_status_may_pass_where_its_code_states_it(
     server: str, status: int, error: object, transient: bool
 ) -> None:
     body = json.dumps({"error": error}).encode()

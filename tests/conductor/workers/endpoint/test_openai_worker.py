@@ -23,7 +23,7 @@ from tests.support.runs.workflow_cases import workflow_of
 URL = "http://localhost:1/v1"
 
 
-def test_its_card_says_all_that_is_known_of_it() -> None:
+def test_its_card_states_all_that_is_known_of_it() -> None:
     price = Price(prompt=1, completion=2)
     card = OpenAIWorker(
         endpoint(URL, "gpt", extra={"top_k": 3}, api_key_env="ALPHA_API_KEY"),
@@ -180,7 +180,7 @@ async def test_only_what_cannot_fit_is_refused_before_the_call(
     assert len(fake_openai.log.entries) == fits
 
 
-async def test_what_cannot_fit_is_told_with_the_numbers() -> None:
+async def test_what_cannot_fit_is_reported_with_the_numbers() -> None:
     worker = OpenAIWorker(endpoint(URL), name="alpha", context=8_192)
     assert await lines_of(worker.stream(request("x" * 48_000, max_tokens=1_000))) == [
         "error: alpha has a context of 8,192 tokens, and this step needs about 13,000 (an estimate: 48,000 "
@@ -207,7 +207,7 @@ async def test_a_run_keeps_a_models_reasoning_tokens_and_cost(fake_openai: Serve
 
 
 @pytest.mark.slow
-async def test_a_stream_that_breaks_in_a_run_keeps_what_was_said(fake_openai: Served) -> None:
+async def test_a_stream_that_breaks_in_a_run_keeps_what_was_written(fake_openai: Served) -> None:
     worker = OpenAIWorker(endpoint(fake_openai.base_url, "fault:hang-up"), name="alpha")
     state = await played(workflow_of(()), Pool(workers=(worker,)))
     (step,) = state.steps

@@ -11,7 +11,7 @@ import pytest
 from conductor.errors import FormatError
 from conductor.values.message_parts.response_format import ResponseFormat
 from conductor.workers.endpoint import schema_check
-from conductor.workers.endpoint.schema_check import check_schema, fault_of
+from conductor.workers.endpoint.schema_check import check_schema, schema_fault
 
 PERSON = {
     "type": "object",
@@ -51,7 +51,7 @@ def doubling(levels: int) -> dict[str, Any]:
 )
 def test_what_the_schema_allows_is_no_fault(schema: dict[str, Any], answer: str) -> None:
     check_schema(form(schema))
-    assert fault_of(answer, form(schema)) is None
+    assert schema_fault(answer, form(schema)) is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_the_schema_allows_is_no_fault(schema: dict[str, Any], answer: str)
 def test_what_it_does_not_allow_is_named_with_its_place(
     schema: dict[str, Any], answer: str, fault: str
 ) -> None:
-    sentence = fault_of(answer, form(schema))
+    sentence = schema_fault(answer, form(schema))
     assert sentence is not None
     assert fault in sentence
     assert len(sentence) < 600
@@ -84,7 +84,7 @@ def test_what_it_does_not_allow_is_named_with_its_place(
     ("answer", "fault"), [("{}", None), ("[]", "is not of type 'object'"), ("x", "JSON")]
 )
 def test_without_a_schema_it_is_an_object(answer: str, fault: str | None) -> None:
-    sentence = fault_of(answer, ResponseFormat(type="json_object"))
+    sentence = schema_fault(answer, ResponseFormat(type="json_object"))
     assert (sentence is None) if fault is None else (sentence is not None and fault in sentence)
 
 
@@ -124,7 +124,7 @@ def test_a_schema_without_a_bound_is_refused_before_any_call(schema: dict[str, A
 )
 def test_a_check_that_has_no_end_is_given_up(schema: dict[str, Any], answer: str, reason: str) -> None:
     with pytest.raises(FormatError) as refused:
-        fault_of(answer, form(schema))
+        schema_fault(answer, form(schema))
     assert reason in str(refused.value)
 
 
@@ -132,8 +132,8 @@ def test_a_check_that_has_no_end_is_given_up(schema: dict[str, Any], answer: str
 def test_a_check_ends_when_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_check, "SECONDS", 0.01)
     with pytest.raises(FormatError, match="it takes more than"):
-        fault_of("3", form(doubling(30)))
-    assert fault_of("3", form(doubling(1))) is None
+        schema_fault("3", form(doubling(30)))
+    assert schema_fault("3", form(doubling(1))) is None
 
 
 def test_the_expressions_of_a_schema_take_their_time_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,13 +156,13 @@ def test_an_answer_is_not_written_once_for_each_alternative(schema: dict[str, An
     answer = json.dumps("x" * 500_000)
     tracemalloc.start()
     try:
-        assert fault_of(answer, form(schema)) is not None
+        assert schema_fault(answer, form(schema)) is not None
         assert tracemalloc.get_traced_memory()[1] < 10 * len(answer)
     finally:
         tracemalloc.stop()
 
 
 def test_an_expression_that_others_take_ages_for_takes_none() -> None:
-    fault = fault_of(json.dumps("a" * 100_000 + "!"), form({"pattern": "^(a+)+$"}))
+    fault = schema_fault(json.dumps("a" * 100_000 + "!"), form({"pattern": "^(a+)+$"}))
     assert fault is not None
     assert fault.endswith("does not match '^(a+)+$'")

@@ -53,7 +53,7 @@ def test_a_word_that_grows_together_counts_where_it_begins(file: Path) -> None:
     assert tokenizer.counts(["ans", "wer"])[1] == 0
 
 
-def test_a_file_that_tells_how_to_cut_a_batch_still_counts_all(tmp_path: Path) -> None:
+def test_a_file_that_shows_how_to_cut_a_batch_still_counts_all(tmp_path: Path) -> None:
     file = write_tokenizer(tmp_path / "cutting.json", limit=5)
     tokenizer = read_tokenizer(file)
     assert tokenizer.counts(["x" * 300]) == (whole_count(file, "x" * 300),)
@@ -139,7 +139,7 @@ def test_a_built_in_expert_reads_characters() -> None:
     assert (shares.unit, shares.exact, shares.total) == ("characters", True, len(TEXT))
 
 
-def test_a_worker_that_is_in_the_pool_no_more_is_still_told() -> None:
+def test_a_worker_that_is_in_the_pool_no_more_is_still_reported() -> None:
     assert not request_shares(REQUEST, kind="model", card=None).exact
 
 
@@ -191,7 +191,9 @@ def test_another_tokenizer_makes_no_step_run_again(file: Path) -> None:
         ("cut.json", '{"model": {"type": "BPE", "vocab": {"a"', "is not a tokenizer.json of the tokenizers"),
     ],
 )
-def test_a_fault_is_told_with_its_line(tmp_path: Path, name: str, content: str | None, message: str) -> None:
+def test_a_fault_is_reported_with_its_line(
+    tmp_path: Path, name: str, content: str | None, message: str
+) -> None:
     if content is not None:
         (tmp_path / name).write_text(content, encoding="utf-8")
     pool = tmp_path / "pool.toml"

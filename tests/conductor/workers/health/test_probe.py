@@ -23,8 +23,8 @@ from conductor.workers.health.probe import (
     HealthProbe,
     ProbeTarget,
     examine,
-    rate,
     targets,
+    token_rate,
 )
 from conductor.workers.pool.pool import Pool, parse_pool
 from conductor.workers.simulated import SimulatedWorker
@@ -137,10 +137,12 @@ async def test_what_computes_takes_nothing() -> None:
 def test_the_rate_counts_the_tokens_after_the_first(
     tokens: int | None, first: float, last: float, expected: float | None
 ) -> None:
-    assert rate(tokens, first=first, last=last) == expected
+    assert token_rate(tokens, first=first, last=last) == expected
 
 
-async def test_a_missing_key_is_said_and_the_endpoint_is_looked_at_all_the_same(fake_openai: Served) -> None:
+async def test_a_missing_key_is_stated_and_the_endpoint_is_looked_at_all_the_same(
+    fake_openai: Served,
+) -> None:
     health = await examined(target(fake_openai.base_url, api_key_env="NO_SUCH_API_KEY"))
     assert words(health) == {"key": "missing", "reachable": "yes", "model": "listed", "answer": "-"}
     assert health.failing
@@ -176,7 +178,7 @@ async def test_a_key_is_not_sent_where_it_was_not_confirmed(
 
 
 @pytest.mark.slow
-async def test_a_wrong_key_shows_that_somebody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_wrong_key_shows_that_a_person_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(FakeOpenAI(key="sk-another")) as served:
         set_key(monkeypatch, served.base_url, KEY)
         wrong = await examined(target(served.base_url, api_key_env="ALPHA_API_KEY"))
@@ -230,7 +232,7 @@ def test_no_model_at_all_is_something_to_load() -> None:
     )
 
 
-def test_a_context_that_is_smaller_than_said_is_a_complaint() -> None:
+def test_a_context_that_is_smaller_than_stated_is_a_complaint() -> None:
     small = (ServedModel(name="m", context=8192),)
     assert listed("m", small, context=8192).advice == ""
     assert listed("m", small, context=None).message == "m is listed, with a context of 8,192 tokens."
@@ -309,7 +311,7 @@ async def test_who_has_no_endpoint_is_asked_for_an_answer(table: str, word: str)
     assert words(await examined(own)) == {"answer": word}
 
 
-def test_the_conductor_comes_first_and_nobody_hides_behind_a_stand_in() -> None:
+def test_the_conductor_comes_first_and_no_one_hides_behind_a_stand_in() -> None:
     pool = parse_pool(
         "[conductor]\nbase_url = 'http://c/v1'\nmodel = 'c'\n"
         "[[worker]]\nname = 'a'\nbase_url = 'http://a/v1'\nmodel = 'm'\nfallback = 'b'\n"

@@ -10,7 +10,7 @@ import pytest
 
 from conductor.errors import ToolError
 from conductor.workers.embedded.embedded_worker import EmbeddedWorker
-from conductor.workers.health.tool_health import ToolProbe, examine_tools, marks
+from conductor.workers.health.tool_health import ToolProbe, examine_tools, tool_marks
 from conductor.workers.pool.fallback import FallbackWorker
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -117,7 +117,7 @@ async def test_the_small_model_that_comes_with_the_program_calls_no_tool() -> No
 
 
 def test_a_tool_without_a_mark_may_act() -> None:
-    assert [marks(tool) for tool in (READ, LOOK, WRITE, PLAIN)] == [
+    assert [tool_marks(tool) for tool in (READ, LOOK, WRITE, PLAIN)] == [
         "reads, idempotent",
         "reads",
         "may act",

@@ -96,7 +96,7 @@ def test_a_name_that_a_key_has_is_looked_up(
         "",
     ],
 )
-def test_no_other_name_is_looked_up_whoever_asks(
+def test_no_other_name_is_looked_up_for_any_caller(
     secrets: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     secrets.write_text(f'"{variable}" = "sk-marked"\n{KEY_NAMES} = "{variable}"', encoding="utf-8")

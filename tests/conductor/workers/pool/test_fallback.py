@@ -35,7 +35,7 @@ async def test_another_worker_answers_and_is_named(fake_openai: Served) -> None:
     assert worker.card is first.card
 
 
-async def test_who_has_said_a_word_is_not_replaced(fake_openai: Served) -> None:
+async def test_who_has_written_a_word_is_not_replaced(fake_openai: Served) -> None:
     worker = FallbackWorker(_model(fake_openai, "alpha", "fault:hang-up"), SimulatedWorker(name="beta"))
     text, error = await lines_of(worker.stream(request()))
     assert text.startswith("text: Simulated answer")
@@ -84,7 +84,7 @@ async def test_the_one_that_stands_in_may_have_one_itself(fake_openai: Served) -
     ]
 
 
-async def test_the_last_one_that_fails_says_why(fake_openai: Served) -> None:
+async def test_the_last_one_that_fails_states_why(fake_openai: Served) -> None:
     worker = FallbackWorker(
         _model(fake_openai, "alpha", "fault:error-500"), _model(fake_openai, "beta", "fault:bad-request-400")
     )

@@ -45,7 +45,7 @@ def test_the_conductor_has_keys_of_its_own() -> None:
     assert sorted(fault.key for fault in faults) == ["dialect", "fallback", "model"]
 
 
-def test_a_fault_says_what_to_write_and_never_what_stands_there() -> None:
+def test_a_fault_states_what_to_write_and_never_what_stands_there() -> None:
     faults = dict(table_faults("model", GOOD | {"api_key": KEY, "api_key_env": KEY, "top_k": 4}))
     assert "name the variable that holds it in api_key_env" in faults["api_key"]
     assert "like OPENAI_API_KEY, not the key itself" in faults["api_key_env"]
@@ -62,7 +62,7 @@ def test_a_fault_says_what_to_write_and_never_what_stands_there() -> None:
         ("seed = 1\n", 1, "seed", "unknown key 'seed'; use [[worker]] tables and one [conductor] table."),
     ],
 )
-def test_a_file_says_where_it_is_wrong(text: str, line: int, key: str | None, reason: str | None) -> None:
+def test_a_file_states_where_it_is_wrong(text: str, line: int, key: str | None, reason: str | None) -> None:
     with pytest.raises(PoolError) as wrong:
         parse_pool(text)
     assert (wrong.value.line, wrong.value.key, wrong.value.reason) == (line, key, reason)

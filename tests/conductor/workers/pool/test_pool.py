@@ -117,7 +117,7 @@ def test_the_name_of_a_set_is_a_pool_unless_there_is_such_a_file(
         ),
     ],
 )
-def test_a_pool_without_models_says_so(pool: Pool, label: str) -> None:
+def test_a_pool_without_models_states_it(pool: Pool, label: str) -> None:
     assert pool.label == label
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conductor.workers.pool.public_text import excerpt, left_masked, mask_keys
+from conductor.workers.pool.public_text import left_masked, lines_around, mask_keys
 
 KEY = "sk-marked-0123456789"
 
@@ -29,7 +29,7 @@ def test_a_key_that_was_pasted_is_not_shown(line: str) -> None:
     assert KEY not in mask_keys(text)
     assert "[[worker]]\n" in mask_keys(text)
     assert '\nname = "a"\n' in mask_keys(text)
-    assert KEY not in excerpt(text, 2)
+    assert KEY not in lines_around(text, 2)
 
 
 @pytest.mark.parametrize(
@@ -54,16 +54,16 @@ def test_a_key_that_could_be_the_name_of_a_variable_is_not_shown(key: str) -> No
 
 def test_the_place_of_a_fault_is_marked_with_the_lines_around() -> None:
     text = "".join(f"line {number}\n" for number in range(1, 21))
-    assert excerpt(text, 10).splitlines() == [
+    assert lines_around(text, 10).splitlines() == [
         "   8 | line 8",
         "   9 | line 9",
         "> 10 | line 10",
         "  11 | line 11",
         "  12 | line 12",
     ]
-    assert excerpt(text, 1).splitlines()[0] == "> 1 | line 1"
-    assert excerpt(text, 99).splitlines()[-1] == "> 20 | line 20"
-    assert excerpt("", 1) == "> 1 | "
+    assert lines_around(text, 1).splitlines()[0] == "> 1 | line 1"
+    assert lines_around(text, 99).splitlines()[-1] == "> 20 | line 20"
+    assert lines_around("", 1) == "> 1 | "
 
 
 def test_an_edit_that_would_write_a_mask_is_found_by_its_line() -> None:

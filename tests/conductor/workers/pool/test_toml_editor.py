@@ -184,7 +184,7 @@ def test_a_new_worker_is_the_last_one_and_adds_nothing_but_itself() -> None:
         max_size=4,
     )
 )
-def test_whatever_a_table_says_is_read_back(entry: dict[str, object]) -> None:
+def test_whatever_a_table_states_is_read_back(entry: dict[str, object]) -> None:
     added = document().with_worker(entry)
     assert added.workers[3] == entry
     changed = document().changed(1, entry | {"name": "strong"})
@@ -280,7 +280,7 @@ def test_an_edit_that_describes_no_pool_never_reaches_the_file(
     assert file.read_text(encoding="utf-8") == POOL
 
 
-def test_a_file_that_somebody_else_changed_is_not_overwritten(file: Path) -> None:
+def test_a_file_that_another_person_changed_is_not_overwritten(file: Path) -> None:
     mine = PoolDocument.opened(file).without(2)
     file.write_text(POOL + "# theirs\n", encoding="utf-8")
     with pytest.raises(PoolError, match="changed by someone else"):
@@ -326,7 +326,7 @@ def test_a_write_that_fails_leaves_the_file_and_no_litter(
 
 
 @pytest.mark.parametrize(("content", "message"), [(b"\xff", "not text in UTF-8"), (None, "directory")])
-def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes | None, message: str) -> None:
+def test_what_cannot_be_read_is_stated(tmp_path: Path, content: bytes | None, message: str) -> None:
     path = tmp_path / "pool.toml"
     if content is None:
         path.mkdir()

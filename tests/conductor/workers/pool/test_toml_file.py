@@ -113,7 +113,7 @@ def test_a_pool_may_hold_all_kinds() -> None:
     assert pool.label is None
 
 
-def test_the_conductor_is_what_its_table_says() -> None:
+def test_the_conductor_is_what_its_table_states() -> None:
     least = parse_pool(CONDUCTOR + ALPHA).conductor
     assert least is not None
     assert least.endpoint == Endpoint(base_url="http://localhost:8000/v1", model="conductor")

@@ -11,7 +11,7 @@ from conductor.errors import PoolError, ToolError
 from conductor.workers.tools.accepted_commands import (
     ALLOWED,
     accept,
-    check_accepted,
+    check_command,
     commands_file,
     is_accepted,
 )
@@ -30,10 +30,10 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_command_counts_once_it_was_accepted() -> None:
     with pytest.raises(ToolError, match=r"not started: files 'a b'\. .*doctor --accept-tools"):
-        check_accepted(FILES)
+        check_command(FILES)
     accept(FILES)
     accept(FILES)
-    check_accepted(FILES)
+    check_command(FILES)
     assert len(commands_file().read_text().splitlines()) == 1
 
 
@@ -58,7 +58,7 @@ def test_a_servers_name_and_patience_are_not_the_command() -> None:
     ids=lambda server: server.name,
 )
 def test_a_server_without_a_command_needs_no_yes(server: ToolServer) -> None:
-    check_accepted(server)
+    check_command(server)
 
 
 @pytest.mark.parametrize(("value", "accepted"), [("all", True), ("1", False), ("", False)])

@@ -9,7 +9,7 @@ import pytest
 
 from conductor.errors import PoolError, ToolError
 from conductor.workers.pool.pool import Pool
-from conductor.workers.tools.allowed_tools import allow, compared, tools_file
+from conductor.workers.tools.allowed_tools import allow, tools_file, with_changes
 from conductor.workers.tools.tool_server import ServedTool, ToolServer
 from conductor.workers.tools.tool_worker import ToolWorker
 from tests.support.runs.tool_cases import FILES, LOOK, READ, Caller, ScriptedTools, contents, saying
@@ -27,7 +27,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def changes(server: ToolServer, *tools: ServedTool) -> list[str | None]:
-    return [tool.changed_from for tool in compared(server, tools)]
+    return [tool.changed_from for tool in with_changes(server, tools)]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_another_server_is_another_one(other: ToolServer) -> None:
 
 def test_a_person_allows_what_it_is_now() -> None:
     changes(FILES, READ, LOOK)
-    allow(FILES, compared(FILES, [BAD, LOOK]))
+    allow(FILES, with_changes(FILES, [BAD, LOOK]))
     assert changes(FILES, BAD, LOOK) == [None, None]
     assert changes(FILES, READ) == [BAD.description]
     assert len(tools_file().read_text().splitlines()) == 3
@@ -102,13 +102,13 @@ def test_a_file_that_is_not_this_users_alone_allows_nothing() -> None:
     changes(FILES, READ)
     tools_file().chmod(0o644)
     with pytest.raises(ToolError, match="is not yours alone"):
-        compared(FILES, [READ])
+        with_changes(FILES, [READ])
 
 
 async def test_a_step_gets_no_tool_that_has_changed() -> None:
     class Changing(ScriptedTools):
         async def tools(self, server: ToolServer) -> tuple[ServedTool, ...]:
-            return compared(server, await super().tools(server))
+            return with_changes(server, await super().tools(server))
 
     for tool, status in ((READ, "finished"), (BAD, "failed")):
         model = Caller([saying("so")])

@@ -130,7 +130,7 @@ async def test_a_list_that_is_none_is_named(shared: ToolConnections) -> None:
         await shared.tools(hostile("no_list"))
 
 
-async def test_a_server_that_says_nothing_does_not_start(
+async def test_a_server_that_states_nothing_does_not_start(
     shared: ToolConnections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "START_SECONDS", 1.0)

@@ -34,7 +34,7 @@ def test_a_result_is_its_texts_and_a_line_for_all_else(result: CallToolResult, t
 
 
 @pytest.mark.parametrize(("length", "cut"), [(MAX_RESULT, None), (MAX_RESULT + 1, MAX_RESULT + 1)])
-def test_a_long_result_is_cut_and_says_so(length: int, cut: int | None) -> None:
+def test_a_long_result_is_cut_and_states_it(length: int, cut: int | None) -> None:
     text = "x" * length
     answer = tool_result(CallToolResult(content=[TextContent(text=text)]), NO_KEYS, 0)
     note = f"\n[cut: the first 50,000 of {length:,} characters]" if cut else ""

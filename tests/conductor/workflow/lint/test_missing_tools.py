@@ -37,7 +37,7 @@ def problems(
         ("Run the code and report what it prints.", "run code", "coder"),
     ],
 )
-def test_a_step_that_is_told_to_act_without_a_tool_for_it_is_found(
+def test_a_step_that_is_asked_to_act_without_a_tool_for_it_is_found(
     instruction: str, kind: str, other: str
 ) -> None:
     [finding] = problems(instruction)

@@ -12,7 +12,7 @@ from conductor.planner.prompt.examples import example_instructions, examples
 from conductor.planner.rule_planner import rule_for
 from conductor.values.output import HandEdit, Output
 from conductor.workflow.lint import RULES, Finding, check
-from conductor.workflow.lint.finding import named
+from conductor.workflow.lint.finding import step_numbers
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 from tests.conductor.workflow.lint.fine_plans import FINE, Lines, workflow_of
@@ -153,7 +153,7 @@ def test_every_fault_is_found_and_each_of_its_fixes_takes_it_away(lines, expecte
     assert before
     for finding in before:
         assert finding.fixes
-        assert_mended(finding, before, max_steps=LIMIT, workers=["a", "b", "c", "d"])
+        assert_fixed(finding, before, max_steps=LIMIT, workers=["a", "b", "c", "d"])
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_fallback_may_check_its_own_work(rules: dict[int, str], who: str | Non
     assert [(each.severity, each.sentence) for each in findings] == ([("note", sentence)] if who else [])
 
 
-def assert_mended(finding: Finding, before: Sequence[Finding], **options: object) -> None:
+def assert_fixed(finding: Finding, before: Sequence[Finding], **options: object) -> None:
     """Each fix is legal and takes the finding away; where steps were renumbered, one of its rule fewer."""
     count = len([other for other in before if other.rule == finding.rule])
     for fix in finding.fixes:
@@ -178,7 +178,7 @@ def assert_mended(finding: Finding, before: Sequence[Finding], **options: object
         assert len(left) < count, fix.label
 
 
-def test_findings_name_their_step_and_quote_what_was_said():
+def test_findings_name_their_step_and_quote_what_was_written():
     workflows = [workflow_of(lines) for lines, _ in BROKEN.values()]
     findings = [finding for workflow in workflows for finding in check(workflow, max_steps=LIMIT)]
     sentences = {finding.rule: finding.sentence for finding in findings}
@@ -199,10 +199,10 @@ def test_findings_name_their_step_and_quote_what_was_said():
     ],
 )
 def test_steps_one_after_another_are_named_by_their_ends(steps, words):
-    assert named(steps) == words
+    assert step_numbers(steps) == words
 
 
-def test_the_labels_say_what_a_fix_does():
+def test_the_labels_state_what_a_fix_does():
     workflow = workflow_of(BROKEN["a dead branch is told once, at its end"][0])
     (finding,) = check(workflow, max_steps=LIMIT)
     assert [fix.label for fix in finding.fixes] == ["Let step 4 read step 3", "Remove steps 2 and 3"]
@@ -219,7 +219,7 @@ def test_what_the_query_calls_by_the_same_words_is_the_querys():
 # -- what else is known ----------------------------------------------------------------------------------
 
 
-def test_in_a_pool_of_one_nobody_else_can_check_or_vary():
+def test_in_a_pool_of_one_no_one_else_can_check_or_vary():
     lines: Lines = [("a", SOLVE, ()), ("a", "Check the solution and answer.", (0,))]
     assert problems_of(lines, workers=["a"]) == []
     (finding,) = check(workflow_of(lines), max_steps=LIMIT, workers=["a", "b", "c", "d"])
@@ -264,7 +264,7 @@ def test_a_hidden_output_that_an_instruction_repeats_is_a_leak():
     assert "“The bridge was opened in 1874" in finding.sentence
     assert [fix.label for fix in finding.fixes] == ["Take the words out of step 2", "Let step 2 read step 1"]
     assert finding.fixes[0].workflow.steps[1].instruction == "Work on your own. . Is that so?"
-    assert_mended(finding, [finding], max_steps=LIMIT, outputs=outputs)
+    assert_fixed(finding, [finding], max_steps=LIMIT, outputs=outputs)
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def plans(draw: st.DrawFn) -> tuple[Workflow, Mapping[int, Output]]:
 @pytest.mark.slow
 @cases(150)
 @given(plans(), st.integers(1, 8), st.booleans())
-def test_every_fix_of_any_workflow_is_legal_and_mends_what_was_found(plan, limit, later):
+def test_every_fix_of_any_workflow_is_legal_and_fixes_what_was_found(plan, limit, later):
     workflow, outputs = plan
     options = {"max_steps": limit, "later_round": later, "workers": ["a", "b", "c"]}
     before = check(workflow, outputs=outputs, **options)

@@ -8,13 +8,13 @@ export const getWeather = ({ city }) => String(DEGREES[city]);
 
 /** Tries each by itself and prints what it returned, or why it failed, as one JSON object. */
 export async function tried(capabilities) {
-  const found = {};
+  const results = {};
   for (const [name, capability] of Object.entries(capabilities)) {
     try {
-      found[name] = { result: await capability() };
+      results[name] = { result: await capability() };
     } catch (error) {
-      found[name] = { error: `${error.name}: ${error.message}` };
+      results[name] = { error: `${error.name}: ${error.message}` };
     }
   }
-  console.log(JSON.stringify(found));
+  console.log(JSON.stringify(results));
 }

@@ -11,15 +11,15 @@ const served = createOpenAICompatible({
   apiKey: KEY,
   supportsStructuredOutputs: true,
 });
-const asked = { model: served(MODEL), prompt: QUESTION, maxRetries: 0 };
+const request = { model: served(MODEL), prompt: QUESTION, maxRetries: 0 };
 const object = (properties) => jsonSchema({ type: "object", properties, required: Object.keys(properties) });
 const city = { type: "string" };
 
 await tried({
-  plain: async () => (await generateText(asked)).text,
+  plain: async () => (await generateText(request)).text,
   stream: async () => {
     let text = "";
-    for await (const piece of streamText(asked).textStream) text += piece;
+    for await (const piece of streamText(request).textStream) text += piece;
     return text;
   },
   tools: async () => {
@@ -28,10 +28,10 @@ await tried({
       inputSchema: object({ city }),
       execute: async (input) => getWeather(input),
     });
-    return (await generateText({ ...asked, tools: { get_weather: weather }, stopWhen: stepCountIs(3) })).text;
+    return (await generateText({ ...request, tools: { get_weather: weather }, stopWhen: stepCountIs(3) })).text;
   },
   schema: async () => {
     const output = Output.object({ schema: object({ city, degrees: { type: "integer" } }) });
-    return (await generateText({ ...asked, output })).output;
+    return (await generateText({ ...request, output })).output;
   },
 });

@@ -134,7 +134,7 @@ def sides(session, left, right):
         ),
     ],
 )
-def test_the_verdict_says_who_was_first_and_who_took_less(bench, session, left, right, words):
+def test_the_verdict_states_who_was_first_and_who_took_less(bench, session, left, right, words):
     pair = sides(bench.store.sessions.find(session), run_of(**left), run_of(**right))
     assert verdict(*pair) == words
 

@@ -1,4 +1,4 @@
-// What the view does where a picture grows: it moves as far as needed, and is fitted anew where that is not enough.
+// What the view does where a picture grows: it moves as far as needed, and is fitted again where that is not enough.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -76,7 +76,7 @@ def first_values(kind, entry):
 
 
 @pytest.mark.parametrize("entry", EXAMPLE["worker"], ids=lambda entry: entry["name"])
-def test_a_table_that_is_opened_and_saved_says_the_same(entry):
+def test_a_table_that_is_opened_and_saved_states_the_same(entry):
     kind = kind_of(entry)
     assert entry_of(kind, first_values(kind, entry), old=entry) == (entry, {})
     assert list(entry_of(kind, first_values(kind, entry), old=entry)[0]) == list(entry)
@@ -137,7 +137,7 @@ def test_what_is_emptied_goes_from_the_table():
     }
 
 
-def test_extra_parameters_that_are_no_toml_are_said_at_their_field():
+def test_extra_parameters_that_are_no_toml_are_stated_at_their_field():
     entry, faults = entry_of("model", {"name": "a", "extra": "top_k: 40"}, old={})
     assert list(faults) == ["extra"]
     assert faults["extra"].startswith("write lines like top_k = 40; ")

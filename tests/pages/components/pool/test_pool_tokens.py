@@ -42,7 +42,7 @@ def press(page, key):
     return page
 
 
-def test_the_page_says_where_programs_on_the_servers_machine_find_a_token(page):
+def test_the_page_states_where_programs_on_the_servers_machine_find_a_token(page):
     assert "Programs on the server's machine find one in the file api-token" in page_text(page)
 
 
@@ -78,7 +78,7 @@ def test_a_person_with_limits_makes_and_revokes_no_token(page, store, monkeypatc
         assert ("You have limits" in page_text(page)) is not may
 
 
-def test_what_cannot_be_made_says_why_and_keeps_what_was_typed(page, store):
+def test_what_cannot_be_made_states_why_and_keeps_what_was_typed(page, store):
     store.tokens.create("taken")
     press(page, "token-create")
     press(page, "token-create-now")

@@ -36,7 +36,7 @@ def test_a_page_that_is_not_looked_at_asks_how_a_run_ended(client, bench, sessio
     assert client.get(f"/below{ENDING}", params=parameters).json()["state"] == "finished"
 
 
-def test_where_the_store_cannot_be_read_nothing_is_said(client, monkeypatch, tmp_path):
+def test_where_the_store_cannot_be_read_nothing_is_stated(client, monkeypatch, tmp_path):
     services.close()
     monkeypatch.setenv("CONDUCTOR_DATABASE_URL", f"sqlite:///{tmp_path}")
     assert client.get(PATH).json() == {}

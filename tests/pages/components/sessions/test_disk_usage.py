@@ -20,7 +20,7 @@ def opened(page):
     return page.button(key="clean-up").click().run()
 
 
-def test_the_foot_says_what_the_store_takes_and_what_is_deleted(app, bench, session):
+def test_the_foot_states_what_the_store_takes_and_what_is_deleted(app, bench, session):
     assert "kB in 1 session" in foot(app("sessions"))
     bench.store.sessions.delete(session)
     text = foot(app("sessions"))
@@ -37,7 +37,7 @@ def test_the_foot_has_a_forecast_where_age_deletes(app, bench, session, monkeypa
     assert "will be deleted" not in foot(app("sessions"))
 
 
-def test_what_goes_is_said_and_goes_when_that_is_confirmed(app, bench, session):
+def test_what_goes_is_stated_and_goes_when_that_is_confirmed(app, bench, session):
     gone = bench.ask(HOSTILE).id
     bench.store.sessions.delete(gone)
     page = opened(app("sessions"))

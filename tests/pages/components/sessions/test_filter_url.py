@@ -51,7 +51,7 @@ def test_an_address_leads_back_to_its_filter(filter):
     assert filter_of(address_of(filter)) == filter
 
 
-def test_an_address_says_only_what_is_asked_for():
+def test_an_address_states_only_what_is_asked_for():
     assert address_of(EVERYTHING) == {}
     assert address_of(SessionFilter(search="sky", deleted=True)) == {"q": ["sky"], "deleted": ["yes"]}
 
@@ -66,5 +66,5 @@ def test_an_address_says_only_what_is_asked_for():
         {name: [] for name in NAMES},
     ],
 )
-def test_what_nobody_understands_is_left_out(named):
+def test_what_no_one_understands_is_left_out(named):
     assert filter_of(named) == EVERYTHING

@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_imported_is_refused_where_it_was_chosen(app, benc
     assert "import-now" not in [button.key for button in page.button]
 
 
-def test_a_workflow_file_is_told_as_one_and_imported(app, bench):
+def test_a_workflow_file_is_reported_as_one_and_imported(app, bench):
     workflow = Workflow.of([Step(instruction="Solve it.", worker="calculator")])
     plan = write_plan(workflow, query="What is 2 + 2?", origin="human", workers=(), label=None)
     page = chosen(app, plan)

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { mounted } from "../../../../pages/components/streamlit_patches/shared.js";
 
-function drawn() {
+function example() {
   const root = { isConnected: true }, parentElement = { querySelector: () => root }, lived = [];
   const component = mounted(".part", () => {
     lived.push("made");
@@ -15,7 +15,7 @@ function drawn() {
 }
 
 test("a call that another one has followed by then ends nothing", () => {
-  const { lived, draw } = drawn();
+  const { lived, draw } = example();
   const first = draw("one");
   draw("two");
   first();
@@ -24,7 +24,7 @@ test("a call that another one has followed by then ends nothing", () => {
 });
 
 test("what was made ends once, with its element", () => {
-  const { root, lived, draw } = drawn();
+  const { root, lived, draw } = example();
   const first = draw("one"), second = draw("two");
   root.isConnected = false;
   second();

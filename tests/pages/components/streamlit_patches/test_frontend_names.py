@@ -12,7 +12,7 @@ import streamlit
 
 from pages.components.streamlit_patches import connection
 from pages.components.streamlit_patches.connection import ELEMENTS, scripts
-from pages.components.streamlit_patches.index_page import SIDEBAR_KEPT
+from pages.components.streamlit_patches.index_page import SIDEBAR_KEY
 
 ROOT = Path(__file__).parents[4]
 PAGES = ROOT / "pages"
@@ -62,7 +62,7 @@ def test_the_script_of_every_element_is_a_file_of_the_frontend():
 
 @pytest.mark.slow
 def test_the_frontend_still_keeps_in_the_browser_whether_the_sidebar_is_closed():
-    assert f"`{SIDEBAR_KEPT}$" in frontend()
+    assert f"`{SIDEBAR_KEY}$" in frontend()
 
 
 @pytest.mark.slow

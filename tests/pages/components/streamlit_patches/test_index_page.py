@@ -48,7 +48,7 @@ def test_a_frame_has_our_styles_after_streamlits_and_before_what_is_drawn(fetch,
     assert '<div id="root">' in body
 
 
-def test_only_another_page_than_the_first_must_be_told_where_the_server_is(fetch):
+def test_only_another_page_than_the_first_must_be_shown_where_the_server_is(fetch):
     assert "BACKEND_BASE_URL" not in fetch("/").text
     before, program = fetch("/sessions").text.split("BACKEND_BASE_URL")
     assert '<script type="module"' not in before

@@ -53,7 +53,7 @@ def test_without_the_patch_streamlit_sends_a_value_only_in_the_run_that_gave_it(
     assert not page.run().text_input(key="field").proto.set_value
 
 
-def test_a_value_is_told_until_a_page_was_drawn_to_its_end(tab):
+def test_a_value_is_reported_until_a_page_was_drawn_to_its_end(tab):
     del tab
     assert show_first("f", "new") == "new"
     st.session_state["f"] = "typed"
@@ -113,7 +113,7 @@ def test_the_settings_come_with_their_values(app, redrawn):
     assert not any(box.proto.set_value for box in page.checkbox), "nothing more is told than has changed"
 
 
-def test_the_form_of_a_worker_comes_with_what_the_file_says(app, redrawn, tmp_path, monkeypatch):
+def test_the_form_of_a_worker_comes_with_what_the_file_states(app, redrawn, tmp_path, monkeypatch):
     file = tmp_path / "pool.toml"
     file.write_text(POOL, encoding="utf-8")
     monkeypatch.setenv("CONDUCTOR_POOL", str(file))
@@ -126,7 +126,7 @@ def test_the_form_of_a_worker_comes_with_what_the_file_says(app, redrawn, tmp_pa
     assert values["Model"] == (True, "m-1")
 
 
-def test_the_fields_of_the_sessions_page_come_with_what_the_address_says(app, redrawn, bench, session):
+def test_the_fields_of_the_sessions_page_come_with_what_the_address_states(app, redrawn, bench, session):
     bench.store.sessions.add_tag(session, "kept")
     page = app("sessions")
     page.session_state["session-list"].written_at = float("-inf")

@@ -11,7 +11,7 @@ from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_
 
 
 class Browser:
-    """Connects, is gone when it is sent something, and is then said to be gone."""
+    """Connects, is gone when it is sent something, and is then reported as gone."""
 
     def __init__(self):
         self.messages = iter([{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1001}])
@@ -24,7 +24,7 @@ class Browser:
             raise OSError("The connection is closed.")
 
 
-async def test_a_browser_that_leaves_while_it_is_sent_something_is_heard_to_have_left():
+async def test_a_browser_that_leaves_while_it_is_sent_something_is_known_to_have_left():
     received = []
 
     async def server(scope, receive, send):

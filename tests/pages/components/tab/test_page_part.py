@@ -158,7 +158,7 @@ def test_a_revision_of_another_session_is_never_edited(bench, tab, session, thre
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds that pass when a test says so, for this module only."""
+    """Seconds that pass when a test sets it, for this module only."""
     now = [100.0]
     monkeypatch.setattr(page_part, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
@@ -185,7 +185,7 @@ def test_what_a_field_was_drawn_with_is_no_choice(tab, commits):
     assert commits("new") == ["other", "new"]
 
 
-def test_a_field_that_says_what_it_should_is_left_alone(tab, commits):
+def test_a_field_that_states_what_it_should_is_left_alone(tab, commits):
     assert not mirrored(tab, "f", "new")
     st.session_state["f"] = "new"
     assert not mirrored(tab, "f", "new")
@@ -209,7 +209,7 @@ def test_another_value_and_the_old_one_later_are_choices(tab, commits, clock, va
     assert commits(value) == [value]
 
 
-def test_the_old_value_is_no_edit_before_a_page_that_tells_the_new_one_was_drawn_to_its_end(
+def test_the_old_value_is_no_edit_before_a_page_that_shows_the_new_one_was_drawn_to_its_end(
     tab, commits, clock
 ):
     shows(tab, "f", "old")
@@ -224,12 +224,12 @@ def test_the_old_value_is_no_edit_before_a_page_that_tells_the_new_one_was_drawn
     assert commits("old") == ["old"]
 
 
-def test_a_new_field_that_is_emptied_at_once_was_emptied_by_somebody(tab, commits):
+def test_a_new_field_that_is_emptied_at_once_was_emptied_by_a_person(tab, commits):
     shows(tab, "f", "value")
     assert commits(None) == [None]
 
 
-def test_a_text_that_was_refused_stays_to_be_mended(tab):
+def test_a_text_that_was_refused_stays_to_be_fixed(tab):
     st.session_state["f"] = ""
     tab.note_text("f", "", is_kept=False)
     assert not mirrored(tab, "f", "the workflow's")

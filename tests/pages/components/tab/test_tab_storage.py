@@ -22,7 +22,7 @@ def tab_text(bench, session, three):
     return text
 
 
-def taken_over(bench, tab, session, text):
+def restored(bench, tab, session, text):
     """What a new process knows after it was given that text."""
     restore(bench, tab, bench.store.revisions.head(session), text)
     drafts = OutputDrafts(bench, bench.store.revisions.head(session)).unsaved_drafts
@@ -35,14 +35,14 @@ def test_nothing_is_written_where_nothing_waits():
 
 def test_an_undecided_edit_and_a_draft_come_back_once(bench, tab, session, three, tab_text):
     for _ in range(2):
-        assert taken_over(bench, tab, session, tab_text) == (["Mine"], ["Half of it"])
+        assert restored(bench, tab, session, tab_text) == (["Mine"], ["Half of it"])
     (edit,) = tab.edits_aside(session)
     assert (edit.edited, edit.workflow) == (bench.store.revisions.head(session), three.with_worker(0, "beta"))
 
 
 def test_what_belongs_to_another_session_is_left_out(bench, tab, three, tab_text):
     other = bench.store.revisions.import_workflow("Another?", three, pool_label=None).id
-    assert taken_over(bench, tab, other, tab_text) == ([], [])
+    assert restored(bench, tab, other, tab_text) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_belongs_to_another_session_is_left_out(bench, tab, three, tab_text
     ],
 )
 def test_what_is_malformed_is_left_out(bench, tab, session, tab_text, broken):
-    assert taken_over(bench, tab, session, broken(json.loads(tab_text))) == ([], [])
+    assert restored(bench, tab, session, broken(json.loads(tab_text))) == ([], [])
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_what_is_malformed_is_left_out(bench, tab, session, tab_text, broken):
 def test_a_draft_of_no_known_step_is_left_out(bench, tab, session, tab_text, change):
     content = json.loads(tab_text)
     content["drafts"][0] |= change
-    assert taken_over(bench, tab, session, json.dumps(content)) == (["Mine"], [])
+    assert restored(bench, tab, session, json.dumps(content)) == (["Mine"], [])
 
 
 @pytest.mark.slow

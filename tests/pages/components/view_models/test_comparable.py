@@ -122,7 +122,7 @@ def compared(bench, session):
 
 
 @pytest.mark.slow
-def test_three_columns_tell_what_was_planned_what_was_edited_and_what_was_run(bench, three):
+def test_three_columns_show_what_was_planned_what_was_edited_and_what_was_run(bench, three):
     session = bench.ask("Which one?").id
     planned = bench.store.revisions.add(session, three, origin="conductor", note="Planned")
     ran(bench, session)
@@ -145,7 +145,7 @@ def test_three_columns_tell_what_was_planned_what_was_edited_and_what_was_run(be
     ]  # fmt: skip
 
 
-def test_a_session_that_was_not_run_says_so(bench, session):
+def test_a_session_that_was_not_run_states_it(bench, session):
     names, words, rows = compared(bench, session)
     assert names[0] == "Written: Revision 1"
     assert names[2] == "Run: not yet"
@@ -153,7 +153,7 @@ def test_a_session_that_was_not_run_says_so(bench, session):
     assert all(row[3] == ("missing", (), "-") for row in rows)
 
 
-def test_a_very_long_instruction_is_cut_in_a_cell_and_says_how_much(bench):
+def test_a_very_long_instruction_is_cut_in_a_cell_and_states_how_much(bench):
     session = bench.ask("Which one?").id
     workflow = Workflow.of([Step(instruction="x" * 100_000, worker="alpha")])
     bench.editing.edit(session, workflow, note="Long")

@@ -21,10 +21,10 @@ def test_a_workflow_offers_its_steps_with_their_workers_and_its_panels():
         ("panel:Check", "Check", "access grid"),
         ("panel:History", "History", "revisions"),
     ]
-    given_out = {place.value for place in places[4:]}
-    assert given_out == {"export-run", "export-workflow", "export-session", "code"}
+    exports = {place.value for place in places[4:]}
+    assert exports == {"export-run", "export-workflow", "export-session", "code"}
     before = of_workflow(Workflow.of(steps), panels, ran=False)
-    assert given_out - {place.value for place in before[4:]} == {"export-run"}
+    assert exports - {place.value for place in before[4:]} == {"export-run"}
 
 
 def test_the_workers_are_named_and_the_open_session_is_left_out(bench):

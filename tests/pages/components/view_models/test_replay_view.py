@@ -71,6 +71,6 @@ def test_only_true_plays(playing):
         (0.0, 0.0, "0.0 of 0.0 ms"),
     ],
 )
-def test_a_moment_is_said_in_the_unit_of_its_run(position, seconds, words):
+def test_a_moment_is_stated_in_the_unit_of_its_run(position, seconds, words):
     assert moment_text(position, seconds) == words
     assert unit_of(seconds).name == words.split()[-1]

@@ -61,7 +61,7 @@ def run_of(budget, **step):
     ],
     ids=["nothing begun", "nothing ended", "one ended", "nothing known"],
 )
-def test_a_live_run_says_nothing_of_tokens_that_are_unknown(steps, words):
+def test_a_live_run_states_nothing_of_tokens_that_are_unknown(steps, words):
     state = RunState(run="r", workflow=ONE, steps=steps, started_at=90.0)
     assert progress_text(state, now=95.0) == words
 
@@ -116,7 +116,7 @@ def output(**fields):
         (StepState(output=output(worker="b", instead_of="z")), "b", ["answered by b in place of z"]),
     ],
 )
-def test_who_really_answered_is_said(state, by, notes):
+def test_who_really_answered_is_stated(state, by, notes):
     assert state.answered_by("a") == by
     assert author_notes("a", state) == notes
 
@@ -131,7 +131,7 @@ def test_the_answer_of_a_stand_in_is_marked():
 @pytest.mark.parametrize(
     ("kind", "expected"), [("simulated", ["simulated"]), ("offline", ["offline"]), ("model", [])]
 )
-def test_an_answer_that_no_model_gave_says_so_also_in_a_pool_of_models(kind, expected):
+def test_an_answer_that_no_model_gave_states_it_also_in_a_pool_of_models(kind, expected):
     step = StepState(status="finished", worker_kind=kind)
     assert answer_kind(RunState(run="r", workflow=ONE, steps=(step,), answer="42", answer_step=0)) == expected
     assert answer_kind(RunState(run="r", workflow=ONE, steps=(step,))) == []
@@ -140,7 +140,7 @@ def test_an_answer_that_no_model_gave_says_so_also_in_a_pool_of_models(kind, exp
 ICONS = Path(__file__).parents[4] / "pages/components/graph/icons.js"
 
 
-def test_a_stopped_run_or_step_is_called_so_wherever_it_is_read_or_heard():
+def test_a_stopped_run_or_step_is_called_so_wherever_it_is_read_or_announced():
     code = ICONS.read_text(encoding="utf-8").partition("STATUS_SHAPES")[0]
     spoken = dict(re.findall(r'(\w+): "([^"]*)"', code))
     steps = {status for part in get_args(CardStatus) for status in get_args(part) or (part,)}
@@ -167,5 +167,5 @@ def test_a_stopped_run_or_step_is_called_so_wherever_it_is_read_or_heard():
         (RunState(status="cancelled"), "stopped"),
     ],
 )
-def test_a_finished_run_without_an_answer_says_so(state, word):
+def test_a_finished_run_without_an_answer_states_it(state, word):
     assert run_label(state) == word

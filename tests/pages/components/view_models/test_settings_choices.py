@@ -127,7 +127,7 @@ def test_who_is_cheap_enough_is_one_line(cards, expected):
     assert economy(Settings(), cards) == ""
 
 
-def test_whoever_learnt_on_the_pool_may_plan_and_who_was_chosen_stays_in_the_list():
+def test_who_learnt_on_the_pool_may_plan_and_who_was_chosen_stays_in_the_list():
     settings = Settings(planner="baseline:vote")
     assert planners(settings, ["mine"]) == {
         "": "The pool's Conductor", "planner:mine": "mine", "baseline:vote": "baseline:vote",

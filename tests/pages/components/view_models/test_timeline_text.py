@@ -31,7 +31,7 @@ def words_of(events):
     return [row.label for row in words(events)]
 
 
-def test_a_step_that_ran_says_when_for_whom_and_how_long():
+def test_a_step_that_ran_states_when_for_whom_and_how_long():
     row = words(timed_events(DIAMOND, SECONDS))[3]
     assert (row.name, row.worker, row.label) == ("4. task 4", "w4", "1.0 s")
     assert row.details == (
@@ -88,11 +88,11 @@ PINNED = DIAMOND.with_pin(1, fold(timed_events(DIAMOND, SECONDS)).steps[1].outpu
     ],
     ids=["reused", "pinned", "left out", "failed", "failed twice", "stopped"],
 )
-def test_what_took_no_time_or_came_to_no_end_says_so(events, expected):
+def test_what_took_no_time_or_came_to_no_end_states_it(events, expected):
     assert words_of(events) == expected
 
 
-def test_without_a_call_there_is_no_time_to_tell():
+def test_without_a_call_there_is_no_time_to_report():
     reused = words(timed_events(DIAMOND, SECONDS, outputs=outputs(0)))[0]
     assert reused.details == ("Its output was known: no call, no time",)
     assert words(timed_events(PINNED, SECONDS))[1].details == ("Its output is pinned: no call, no time",)
@@ -100,7 +100,7 @@ def test_without_a_call_there_is_no_time_to_tell():
     assert blocked.details == ("Never began, because it reads step 2",)
 
 
-def test_a_live_run_says_how_long_its_steps_have_been_running():
+def test_a_live_run_states_how_long_its_steps_have_been_running():
     state = fold(event for event in timed_events(DIAMOND, SECONDS) if event.at < 3)
     rows = row_text(state, timeline_of(state, now=2.5))
     assert [row.label for row in rows] == ["1.0 s", "1.5 s so far", "1.5 s so far", "waiting"]
@@ -108,7 +108,7 @@ def test_a_live_run_says_how_long_its_steps_have_been_running():
     assert rows[3].details == ("Has not begun yet",)
 
 
-def test_retries_and_a_stand_in_are_told():
+def test_retries_and_a_stand_in_are_reported():
     rows = words(nested_run.events())
     assert "Asked again 2 times" in rows[0].details
     assert rows[2].worker == "writer-8b"
@@ -144,7 +144,7 @@ def test_a_saving_too_small_to_show_in_the_total_is_named_itself():
     ]
 
 
-def test_where_no_edge_costs_anything_one_sentence_says_so():
+def test_where_no_edge_costs_anything_one_sentence_states_it():
     workflow = timed_workflow((), (), (0, 1))
     expected = "No single edge made this run noticeably longer."
     assert sentences(timed_events(workflow, [2, 2, 1])) == [expected]
@@ -180,7 +180,7 @@ def test_the_critical_path_is_named_with_its_share_of_the_run():
     ],
     ids=["stopped", "live", "no edges"],
 )
-def test_where_nothing_is_calculated_the_reason_is_said(events, expected):
+def test_where_nothing_is_calculated_the_reason_is_stated(events, expected):
     state, timeline = measured(events)
     assert without_edges(state, timeline) == ()
     assert expected in no_sentences(state)

@@ -1,4 +1,4 @@
-"""A request's sources are told by name, number and share, never by colour alone."""
+"""A request's sources are distinguished by name, number and share, never by colour alone."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.values.messages import Message, Part, Request, Usage
 from conductor.values.output import Output
-from conductor.values.provenance import estimated, exact_shares, measured
+from conductor.values.provenance import estimated_shares, exact_shares, measured
 from conductor.workers.protocol import WorkerCard
 from pages.components.widgets.request_legend import (
     UNREPORTED,
-    how_counted,
+    count_method,
     legend,
     origin_notes,
     stretches,
@@ -47,7 +47,7 @@ def test_each_source_has_a_name_a_mark_a_worker_and_its_share():
 
 
 def test_estimated_amounts_are_marked_each():
-    entries = legend(estimated(request((0, None)), reported=1000), {})
+    entries = legend(estimated_shares(request((0, None)), reported=1000), {})
     assert all(entry.amount.startswith("~") for entry in entries)
     assert not any(entry.amount.startswith("~") for entry in legend(measured(request()), {}))
 
@@ -78,7 +78,7 @@ def test_eight_steps_are_tinted_apart_and_more_of_them_are_named_apart_by_their_
     assert len({(entry.tone, entry.mark) for entry in steps}) == 12
 
 
-def test_what_must_be_said_of_a_steps_output_stands_at_its_entry():
+def test_what_must_be_stated_of_a_steps_output_stands_at_its_entry():
     parts = (
         Part("query", "q"),
         Part("response", "a", 0, "w", None, True),
@@ -123,7 +123,7 @@ CUT = Output(
         ),
     ],
 )
-def test_where_an_output_comes_from_is_said(state, notes):
+def test_where_an_output_comes_from_is_stated(state, notes):
     assert origin_notes(state) == notes
 
 
@@ -135,9 +135,13 @@ def tokens(number):
     ("shares", "kind", "expected"),
     [
         (measured(request()), "offline", "17 characters. A worker that computes reads text, not tokens."),
-        (estimated(request()), "model", "~5 tokens, estimated by length; the endpoint reported no number."),
         (
-            estimated(request(), reported=1250),
+            estimated_shares(request()),
+            "model",
+            "~5 tokens, estimated by length; the endpoint reported no number.",
+        ),
+        (
+            estimated_shares(request(), reported=1250),
             "model",
             "1,250 tokens, as the endpoint counted; the split is estimated by length.",
         ),
@@ -166,8 +170,8 @@ def tokens(number):
         ),
     ],
 )
-def test_who_counted_is_said_in_words(shares, kind, expected):
-    assert how_counted(shares, kind) == expected
+def test_who_counted_is_stated_in_words(shares, kind, expected):
+    assert count_method(shares, kind) == expected
 
 
 def test_sources_of_earlier_rounds_are_named_by_round():

@@ -16,7 +16,7 @@ def tones(old, new, **options):
     return [(stretch.text, stretch.tone) for stretch in stretches(compare_texts(old, new).pieces, **options)]
 
 
-def test_what_went_and_what_came_have_a_tone_and_are_told_to_a_pointer():
+def test_what_went_and_what_came_have_a_tone_and_are_reported_to_a_pointer():
     parts = stretches(compare_texts("a small cat", "a big cat").pieces)
     assert [(part.text, part.tone, part.title) for part in parts] == [
         ("a ", "", ""),
@@ -50,7 +50,7 @@ def test_with_a_context_only_what_stands_beside_a_change_is_shown():
     ]
 
 
-def test_texts_that_are_the_same_are_shown_whole_and_said_to_be_so():
+def test_texts_that_are_the_same_are_shown_whole_and_called_the_same():
     assert tones(SAME, SAME, context=20) == [(SAME, "")]
     assert diff_notes(compare_texts(SAME, SAME)) == ["the same"]
 
@@ -64,10 +64,10 @@ def test_texts_that_are_the_same_are_shown_whole_and_said_to_be_so():
         ("a", "", "nothing in common"),
     ],
 )
-def test_how_much_is_in_common_is_said_and_never_all_of_what_differs(old, new, expected):
+def test_how_much_is_in_common_is_stated_and_never_all_of_what_differs(old, new, expected):
     assert diff_notes(compare_texts(old, new)) == [expected]
 
 
-def test_a_comparison_in_larger_parts_is_said_to_be_one():
+def test_a_comparison_in_larger_parts_is_called_one():
     diff = compare_texts("one", "two")
     assert diff_notes(replace(diff, grain="whole")) == ["too different to compare in parts"]

@@ -1,4 +1,4 @@
-"""An edit that met somebody else's, on the page: who changed what, and the ways on, each carried out once."""
+"""An edit that met another person's, on the page: who changed what, and the ways on, each taken once."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_on_top_both_edits_are_the_workflow(met, bench, session, three, monkeypa
     assert "aside" not in page.query_params
 
 
-def test_what_cannot_be_applied_on_top_says_why(met, bench, session, three):
+def test_what_cannot_be_applied_on_top_states_why(met, bench, session, three):
     page = met(three.remove_step(0))
     assert page.button(key="conflict-apply").disabled
     assert any("You changed “1. Find it”, which was removed in the meantime." in text for text in texts(page))
@@ -126,13 +126,13 @@ def test_a_decision_about_an_older_state_is_asked_for_once_more(met, bench, sess
     assert bench.store.revisions.head(session).workflow == three.with_worker(1, "slow").with_worker(0, "beta")
 
 
-def test_an_edit_that_somebody_else_made_as_well_can_only_be_dropped(met, bench, session, three):
+def test_an_edit_that_another_person_made_as_well_can_only_be_dropped(met, bench, session, three):
     page = met(three.with_worker(0, "beta"))
     assert not has(page, "conflict-apply")
     assert any("The same change was made in the meantime" in text for text in texts(page))
 
 
-def test_an_undone_revision_is_told_as_undone(app, bench, session, base, three):
+def test_an_undone_revision_is_reported_as_undone(app, bench, session, base, three):
     edited = bench.editing.edit(session, three.with_worker(1, "alpha"), note="Theirs")
     page = app(session=session)
     bench.store.revisions.undo(session)

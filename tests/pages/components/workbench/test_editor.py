@@ -67,7 +67,7 @@ def test_a_gate_is_set_and_taken_in_one_edit_each(bench, session, editor):
 
 
 @pytest.mark.slow
-def test_an_added_step_says_what_it_does_and_goes_to_its_neighbours_worker(bench, session, editor):
+def test_an_added_step_states_what_it_does_and_goes_to_its_neighbours_worker(bench, session, editor):
     editor.add(1)
     added = bench.store.revisions.head(session).workflow.steps[2]
     assert (added.instruction, added.worker) == (NEW_INSTRUCTION, "beta")
@@ -85,7 +85,7 @@ def test_an_added_step_says_what_it_does_and_goes_to_its_neighbours_worker(bench
         (lambda e: e.from_graph({"op": "gate", "step": 7, "gate": True}), "There is no step 8"),
     ],
 )
-def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_says_why(bench, session, editor, edit, expected):
+def test_an_edit_that_breaks_a_rule_keeps_the_workflow_and_states_why(bench, session, editor, edit, expected):
     edit(editor)
     assert bench.store.revisions.head(session).number == 1
     notice = st.session_state["notice"]
@@ -125,7 +125,7 @@ def test_undo_and_redo_step_through_the_edits_and_drop_a_selection_that_vanishes
     assert bench.store.revisions.head(session).note == "Step 4 added"
 
 
-def test_undo_of_an_unknown_session_is_said_beside_the_button(bench, tab):
+def test_undo_of_an_unknown_session_is_stated_beside_the_button(bench, tab):
     editing.undo(bench, tab, "nowhere")
     assert st.session_state["notice"].place == "run"
 
@@ -157,7 +157,7 @@ def test_after_a_renumbering_an_edit_of_the_same_drawing_is_refused_not_misplace
 
 
 @pytest.mark.slow
-def test_an_edit_that_met_somebody_elses_is_laid_aside_and_nothing_is_overwritten(
+def test_an_edit_that_met_another_persons_is_laid_aside_and_nothing_is_overwritten(
     bench, session, editor, three
 ):
     base = editor.head
@@ -217,7 +217,7 @@ def test_restoring_makes_a_revision_under_the_head_once(bench, tab, session, edi
 
 
 @pytest.mark.slow
-def test_undo_leaves_alone_what_somebody_else_made_since(bench, tab, session, editor, three):
+def test_undo_leaves_alone_what_another_person_made_since(bench, tab, session, editor, three):
     editor.worker(0, "beta")
     base = bench.store.revisions.head(session)
     bench.editing.edit(session, three, note="Theirs")

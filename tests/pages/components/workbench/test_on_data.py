@@ -121,7 +121,7 @@ def test_a_workflow_is_tried_on_data_from_the_trials_that_are_there(app, bench, 
 
 
 @pytest.mark.thorough
-def test_a_trial_on_data_ends_where_its_budget_is_spent_and_says_so(app, bench, session):
+def test_a_trial_on_data_ends_where_its_budget_is_spent_and_states_it(app, bench, session):
     bench.running.start(session)
     bench.activities.wait(session)
     page = opened(app, session, **{"panel": "Trials", "experiment-kind": "data"})

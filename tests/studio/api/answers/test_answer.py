@@ -78,7 +78,7 @@ def finished(id: str, at: int, text: str, usage: Usage = UNKNOWN) -> StepFinishe
     return StepFinished(run=id, seq=0, at=0, step=at, output=output)
 
 
-def given_out_by(answer: Answer, events: list[Event]) -> str:
+def sent_text_by(answer: Answer, events: list[Event]) -> str:
     return "".join(answer.add(event) for event in events)
 
 
@@ -93,35 +93,35 @@ def test_joined_it_is_the_answer(texts: list[str], rounds: int, size: int, live:
     spoken = [at for at, text in enumerate(texts) if text.strip()]
     step = len(texts) - 1 if texts[-1].strip() else max(spoken, default=None)
     answer = Answer(rounds=rounds, live=live)
-    given_out = ""
+    sent_text = ""
     for round in range(1, rounds + 1):
-        given_out += given_out_by(answer, run(*texts, round=round, answer_step=step, size=size))
+        sent_text += sent_text_by(answer, run(*texts, round=round, answer_step=step, size=size))
     assert not answer.broken
-    given_out += answer.end()
-    assert given_out == answer.given_out == (texts[step] if step is not None else "")
+    sent_text += answer.end()
+    assert sent_text == answer.sent_text == (texts[step] if step is not None else "")
 
 
 def test_a_round_that_may_be_followed_gives_nothing_out() -> None:
     answer = Answer(rounds=2)
-    assert given_out_by(answer, run("draft")) == ""
-    assert given_out_by(answer, run("better", round=2)) == "better"
+    assert sent_text_by(answer, run("draft")) == ""
+    assert sent_text_by(answer, run("better", round=2)) == "better"
     assert answer.end() == ""
 
 
 def test_an_answer_that_stands_comes_in_one_piece() -> None:
     answer = Answer(rounds=2)
-    assert given_out_by(answer, run("draft")) == ""
+    assert sent_text_by(answer, run("draft")) == ""
     assert answer.end() == "draft"
 
 
 def test_a_step_before_the_final_one_is_not_given_out() -> None:
-    assert given_out_by(Answer(rounds=1), run("secret", "told")) == "told"
+    assert sent_text_by(Answer(rounds=1), run("secret", "told")) == "told"
 
 
 def test_what_was_given_out_of_a_round_that_failed_cannot_be_taken_back() -> None:
     answer = Answer(rounds=2)
-    given_out_by(answer, run("draft"))
-    assert given_out_by(answer, run("half of", round=2, outcome="failed")) == "half of"
+    sent_text_by(answer, run("draft"))
+    assert sent_text_by(answer, run("half of", round=2, outcome="failed")) == "half of"
     assert answer.state.answer == "draft"
     assert answer.broken
 
@@ -129,8 +129,8 @@ def test_what_was_given_out_of_a_round_that_failed_cannot_be_taken_back() -> Non
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_nothing_but_space_is_no_part_of_another_answer(text: str) -> None:
     answer = Answer(rounds=2)
-    given_out_by(answer, run("draft"))
-    assert given_out_by(answer, run(text, round=2, outcome="failed")) == ""
+    sent_text_by(answer, run("draft"))
+    assert sent_text_by(answer, run(text, round=2, outcome="failed")) == ""
     assert not answer.broken
     assert answer.end() == "draft"
 
@@ -155,7 +155,7 @@ def test_the_pieces_do_not_matter(pieces: list[str], stops: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "stops", "given_out"),
+    ("pieces", "stops", "sent_text"),
     [
         (["one two"], [], ["one two", ""]),
         (["one E", "N", "D two"], ["END"], ["one ", "", "", ""]),
@@ -168,9 +168,9 @@ def test_the_pieces_do_not_matter(pieces: list[str], stops: list[str]) -> None:
     ],
 )
 def test_only_what_may_begin_a_stop_is_held_back(
-    pieces: list[str], stops: list[str], given_out: list[str]
+    pieces: list[str], stops: list[str], sent_text: list[str]
 ) -> None:
-    assert fed(pieces, stops) == given_out
+    assert fed(pieces, stops) == sent_text
 
 
 # -- log probabilities -----------------------------------------------------------------------------
@@ -185,11 +185,11 @@ def test_tokens_are_given_out_as_far_as_the_text_has_them_as_a_whole(
     pieces: list[str], stops: list[str], cut: int
 ) -> None:
     tokens = [TokenLogprob(piece, -0.5) for piece in pieces]
-    given_out = GivenTokens(stops)
-    given_out.add(tokens[:cut])
-    start = given_out.take()
-    given_out.end(tokens)
-    assert start + given_out.take() == given_out.whole
+    sent_text = GivenTokens(stops)
+    sent_text.add(tokens[:cut])
+    start = sent_text.take()
+    sent_text.end(tokens)
+    assert start + sent_text.take() == sent_text.whole
     text = "".join(fed(pieces, stops))
     whole = [at for at in range(len(pieces) + 1) if len("".join(pieces[:at])) <= len(text)]
-    assert "".join(token.token for token in given_out.whole) == "".join(pieces[: whole[-1]])
+    assert "".join(token.token for token in sent_text.whole) == "".join(pieces[: whole[-1]])

@@ -104,7 +104,7 @@ def worker_alone(stage: Stage) -> dict[str, Any]:
 
 
 def workflow(*steps: dict[str, Any]) -> dict[str, Any]:
-    """A request with these steps, each of which reads the one before."""
+    """A request with these steps, each reads the one before."""
     written = [
         {"instruction": f"Do {at}.", "access": [at - 1] if at else [], **step}
         for at, step in enumerate(steps)

@@ -67,7 +67,7 @@ def post(stage: Stage, **settings: Any) -> httpx.Response:
 # -- whole answers ---------------------------------------------------------------------------------
 
 
-def test_an_answer_says_how_it_came_about(stage: Stage, client: OpenAI) -> None:
+def test_an_answer_states_how_it_came_about(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "a draft here"), simulated("beta", "polished"), plans=(TWO,))
     answer = ask(client, metadata={"team": "blue"}, user="ann")
     assert answer.object == "chat.completion"
@@ -88,7 +88,7 @@ def test_an_answer_says_how_it_came_about(stage: Stage, client: OpenAI) -> None:
     assert stage.workbench.store.sessions.tags(session.id) == ("team=blue", "user=ann")
 
 
-def test_a_refusal_is_said_to_be_no_answer(stage: Stage, client: OpenAI) -> None:
+def test_a_refusal_is_called_no_answer(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "a draft here"), Declining("beta"), plans=(TWO,))
     answer = ask(client)
     assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("I cannot.", "stop")
@@ -221,7 +221,7 @@ def test_the_final_steps_words_go_out_as_they_come(stage: Stage, client: OpenAI)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("live", [True, False])
-def test_an_answer_of_which_a_part_was_sent_is_not_asked_for_again(
+def test_an_answer_that_was_sent_in_part_is_not_asked_for_again(
     stage: Stage, client: OpenAI, live: bool
 ) -> None:
     draft, polish = Breaking([Delta("green")], name="alpha"), Breaking([Delta("red")], name="beta")
@@ -236,7 +236,7 @@ def test_an_answer_of_which_a_part_was_sent_is_not_asked_for_again(
     with pytest.raises(openai.APIError, match="broke off; a part was sent on"):
         pieces.extend(chunk.choices[0].delta.content or "" for chunk in stream)
     assert "".join(pieces) == "red"
-    # A step before the final one is sent to nobody.
+    # A step before the final one is sent to no one.
     assert (draft.calls, polish.calls) == (2, 1)
 
 
@@ -246,7 +246,7 @@ def test_the_clients_own_helper_reads_the_stream(stage: Stage, client: OpenAI) -
         assert stream.get_final_completion().choices[0].message.content == "polished"
 
 
-def test_a_run_that_somebody_stops_in_the_app_ends_its_request(stage: Stage, client: OpenAI) -> None:
+def test_a_run_that_a_person_stops_in_the_app_ends_its_request(stage: Stage, client: OpenAI) -> None:
     gate = Event()
     stage.plays(Paced("alpha", ["One ", "two."], gates={1: gate}), plans=(ONE,))
     stream = ask(client, stream=True)
@@ -272,14 +272,14 @@ def test_a_silence_is_filled_with_comments(stage: Stage, monkeypatch: pytest.Mon
         assert any('"So."' in line for line in lines)
 
 
-def test_a_round_that_could_not_be_planned_is_said_with_the_answer(stage: Stage, client: OpenAI) -> None:
+def test_a_round_that_could_not_be_planned_is_stated_with_the_answer(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "draft"), plans=(ONE, BROKEN))
     how = ask(client, conductor={"rounds": 2}).conductor
     assert how["warning"].startswith("Another round was not planned: ")
     assert how["rounds"] == 1
 
 
-def test_a_stream_tells_usage_where_it_is_asked_to(stage: Stage, client: OpenAI) -> None:
+def test_a_stream_reports_usage_where_it_is_asked_to(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "a b"), plans=(ONE,))
     chunks = list(ask(client, stream=True, stream_options={"include_usage": True}))
     assert chunks[0].choices[0].delta.role == "assistant"
@@ -291,7 +291,7 @@ def test_a_stream_tells_usage_where_it_is_asked_to(stage: Stage, client: OpenAI)
     assert chunks[-2].conductor["steps"][0]["status"] == "finished"
 
 
-def test_progress_is_told_in_comments_or_as_events_where_that_is_asked_for(
+def test_progress_is_reported_in_comments_or_as_events_where_that_is_asked_for(
     stage: Stage, client: OpenAI
 ) -> None:
     stage.plays(simulated("alpha\ndata: x", "draft"), simulated("beta", "So."), plans=(TWO,))
@@ -555,7 +555,7 @@ def test_a_store_that_fails_under_a_run_gives_no_path_away_and_no_reason_to_pay_
     assert "secret" not in answer.text + streamed.text
 
 
-def test_half_a_character_is_told_as_it_came(stage: Stage, client: OpenAI) -> None:
+def test_half_a_character_is_reported_as_it_came(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "so \ud83d"), plans=(ONE,))
     for streamed in (False, True):
         reply = ask(client, model="worker:alpha", stream=streamed)
@@ -573,7 +573,7 @@ def test_half_a_character_is_told_as_it_came(stage: Stage, client: OpenAI) -> No
         ((ONE,), simulated("alpha", "So."), {"budget": {"calls": 1}}, "budget_exceeded"),
     ],
 )
-def test_no_answer_is_an_error_that_says_why(
+def test_no_answer_is_an_error_that_states_why(
     stage: Stage, plans: tuple[str, ...], worker: Any, steering: dict[str, Any], code: str
 ) -> None:
     stage.plays(worker, plans=plans)

@@ -46,7 +46,7 @@ def user(*parts: Any) -> Any:
 
 
 def texts(worker: SimulatedWorker) -> list[str]:
-    """What each message of the worker's last request says."""
+    """The text of each message of the worker's last request."""
     return [message.content for message in worker.requests[-1].messages]
 
 

@@ -211,7 +211,7 @@ def test_what_is_not_stored_cannot_go_on_in_the_background(stage: Stage, client:
     assert (refused.value.param, refused.value.code) == ("background", "unsupported_parameter")
 
 
-def test_a_failure_in_the_background_is_told(stage: Stage, client: OpenAI) -> None:
+def test_a_failure_in_the_background_is_reported(stage: Stage, client: OpenAI) -> None:
     stage.plays(SimulatedWorker(name="alpha", answer="So."), plans=("no plan",))
     id = begin(client).id
     until(lambda: client.responses.retrieve(id).status == "failed")

@@ -154,7 +154,7 @@ def test_too_many_images_are_refused(stage: Stage, client: OpenAI, fake_openai: 
         assert refused.value.param == "messages"
 
 
-def test_images_that_nobody_sees_are_refused(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
+def test_images_that_no_one_sees_are_refused(stage: Stage, client: OpenAI, fake_openai: Served) -> None:
     blind = model("beta", fake_openai.base_url)
     stage.plays(blind)
     for name in ("worker:beta", "conductor"):

@@ -158,7 +158,7 @@ def test_what_no_answer_could_be_is_refused_before_any_call(
     assert not alpha.requests
 
 
-def test_a_refusal_says_that_a_worker_is_simulated(stage: Stage, client: OpenAI) -> None:
+def test_a_refusal_states_that_a_worker_is_simulated(stage: Stage, client: OpenAI) -> None:
     stage.plays(SimulatedWorker(name="alpha", answer=RIGHT))
     with pytest.raises(openai.BadRequestError, match="alpha is simulated and calls no model"):
         client.chat.completions.create(model="worker:alpha", messages=WHY, response_format=CHAT)

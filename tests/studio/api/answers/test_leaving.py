@@ -24,7 +24,7 @@ ONE = plan_text((0, "answer", "[]"))
 
 @pytest.fixture(scope="module")
 def slow_upstream() -> Iterator[Served]:
-    """A simulated endpoint that says two words a second."""
+    """A simulated endpoint that writes two words a second."""
     with serving(FakeOpenAI(tokens_per_second=2)) as served:
         yield served
 

@@ -81,7 +81,7 @@ def test_the_pieces_of_a_stream_have_those_of_their_text(
 
 @dataclass
 class Gated:
-    """A model of two tokens, the second of which comes once the first has been `received`."""
+    """A model of two tokens; the second comes once the first has been `received`."""
 
     received: Event = field(default_factory=Event)
     card: WorkerCard = WorkerCard(
@@ -195,7 +195,7 @@ def test_calls_of_tools_have_none(stage: Stage, client: OpenAI, fake_openai: Ser
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_an_endpoint_that_gives_none_is_said_to(
+def test_an_endpoint_that_gives_none_is_named(
     stage: Stage, client: OpenAI, fake_openai: Served, *, streamed: bool
 ) -> None:
     plays(stage, fake_openai, fault="fault:no-logprobs")

@@ -83,7 +83,7 @@ def test_the_clients_own_helper_reads_the_stream(stage: Stage, client: OpenAI) -
         assert stream.get_final_response().output_text == "polished"
 
 
-def test_the_runs_events_are_told_where_that_is_asked_for(stage: Stage, client: OpenAI) -> None:
+def test_the_runs_events_are_reported_where_that_is_asked_for(stage: Stage, client: OpenAI) -> None:
     stage.plays(simulated("alpha", "So."), plans=(ONE,))
     events: list[Any] = list(
         client.responses.create(

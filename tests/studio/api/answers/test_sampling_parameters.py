@@ -65,7 +65,7 @@ def test_what_a_computing_worker_cannot_take_is_listed_and_not_refused(stage: St
         assert answer.conductor["without_effect"] == list(FINE)
 
 
-def test_what_litellm_sends_back_with_an_answer_is_read_by_nobody(
+def test_what_litellm_sends_back_with_an_answer_is_read_by_no_one(
     stage: Stage, client: OpenAI, fake_openai: Served
 ) -> None:
     plays(stage, fake_openai, "So.")

@@ -29,7 +29,7 @@ POST: Scope = {"type": "http", "method": "POST"}
 
 @dataclass
 class Musing:
-    """Says something, thinks, and goes on once the gate is open."""
+    """Writes something, thinks, and goes on once the gate is open."""
 
     gate: Event = field(default_factory=Event)
     went_on: Event = field(default_factory=Event)

@@ -218,7 +218,7 @@ def test_an_endpoint_that_takes_no_tools_is_named(stage: Stage, client: OpenAI, 
 
 
 @pytest.mark.parametrize("name", ["worker:alpha", "conductor"])
-def test_a_worker_that_calls_no_model_says_so(stage: Stage, client: OpenAI, name: str) -> None:
+def test_a_worker_that_calls_no_model_states_it(stage: Stage, client: OpenAI, name: str) -> None:
     alpha = SimulatedWorker(name="alpha", answer="Yes.")
     stage.plays(alpha)
     with pytest.raises(openai.BadRequestError, match="alpha is simulated and calls no model") as refused:

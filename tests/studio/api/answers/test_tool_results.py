@@ -114,8 +114,8 @@ def test_results_of_no_run_here_are_planned_for(
 ) -> None:
     conductor = plays(stage, fake_openai, "a look", BOTH, "a look", "In Rome.")
     tokens = stage.workbench.store.tokens
-    begun_with, other = (tokens.create(f"{case} {name}")[0].id for name in ("ann", "bob"))
-    stage.auth.principal = Principal(token=begun_with)
+    first_token, other = (tokens.create(f"{case} {name}")[0].id for name in ("ann", "bob"))
+    stage.auth.principal = Principal(token=first_token)
     first = ask(client)
     spoken = answered(first, "2", "20")
     more: dict[str, Any] = {}

@@ -296,13 +296,13 @@ def conversation(*turns: Turn, query: str = "Why?", **more: Any) -> WorkerConver
         ),
     ],
 )  # fmt: skip
-def test_an_answer_is_known_by_what_it_says(answer: Turn, back: Turn, *, same: bool) -> None:
+def test_an_answer_is_known_by_what_it_states(answer: Turn, back: Turn, *, same: bool) -> None:
     after = conversation().answered(answer, stops=(" STOP",), response=None)
     later = conversation(Turn(role="user", text="Why?"), back, query="And?").beginning
     assert bool(set(after) & set(later)) is same
 
 
-def test_an_image_is_part_of_what_a_question_says() -> None:
+def test_an_image_is_part_of_what_a_question_states() -> None:
     seen = conversation(images=(Image(url="data:image/png;base64,AA=="),))
     after = seen.answered(spoken(text="A dot."), stops=(), response=None)
     back = Turn(role="assistant", text="A dot.")

@@ -143,7 +143,7 @@ async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_allowed(im
     writer.close()
 
 
-async def test_a_client_that_leaves_in_the_middle_troubles_nobody(
+async def test_a_client_that_leaves_in_the_middle_disturbs_no_one(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(url).port)

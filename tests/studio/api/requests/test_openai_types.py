@@ -174,7 +174,7 @@ def test_a_choice_is_of_functions(choice: Any, member: str, functions: tuple[str
     assert (offered.choice.kind, offered.choice.called) == (member, functions)
 
 
-def test_a_function_says_what_its_tool_is() -> None:
+def test_a_function_states_what_its_tool_is() -> None:
     grammar = {"type": "grammar", "syntax": "lark", "definition": "start: A"}
     tools = [
         {

@@ -361,7 +361,7 @@ def test_what_is_no_request_is_refused(endpoint: str, content: bytes) -> None:
         ),
     ],
 )
-def test_what_is_said_twice_is_refused_by_its_name(content: bytes, name: str) -> None:
+def test_what_is_sent_twice_is_refused_by_its_name(content: bytes, name: str) -> None:
     with pytest.raises(ApiError) as refused:
         ChatRequest.read(content)
     assert (refused.value.status, refused.value.param) == (400, name)
@@ -372,7 +372,7 @@ def test_what_is_said_twice_is_refused_by_its_name(content: bytes, name: str) ->
     ("value", "reason"),
     [([], "array should have at least 1 item, not 0"), ("Why?", "input should be a valid array")],
 )
-def test_a_value_that_is_wrong_is_told_in_the_words_of_json(value: Any, reason: str) -> None:
+def test_a_value_that_is_wrong_is_reported_in_the_words_of_json(value: Any, reason: str) -> None:
     with pytest.raises(ApiError) as refused:
         parse("chat", "messages", value)
     assert str(refused.value) == f"Invalid value for 'messages': {reason}."

@@ -88,7 +88,7 @@ def test_a_killed_process_breaks_its_own_streams_and_no_others(three: ApiProcess
         assert streams.keys() == first
         killed, broken = streams.most_common()[0]
         os.kill(killed, signal.SIGKILL)
-        # The other two see it: nobody else has the store open.
+        # The other two see it: no one else has the store open.
         until(lambda: list(owners(database, status="interrupted").values()) == [killed] * broken)
         texts = [answer.result() for answer in answers]
     whole = [text for text in texts if text.endswith("data: [DONE]\n\n")]
@@ -213,7 +213,7 @@ def test_processes_end_where_their_parent_is_killed(three: ApiProcesses, databas
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_app_and_the_api_have_processes_of_which_a_lost_one_comes_back(
+def test_the_app_and_the_api_have_processes_and_a_lost_one_comes_back(
     database: str, tmp_path: Path, upstream: Served, ending: signal.Signals
 ) -> None:
     options = ("--app-processes", "2", "--processes", "2", "--api-port", "0")

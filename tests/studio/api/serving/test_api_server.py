@@ -1,4 +1,4 @@
-"""Connections that never say what they want: each is closed in time, and a thousand keep nobody out."""
+"""Connections that never send a request: each is closed in time, and a thousand keep no one out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.processes.served_app import serving
 
 
 async def app(scope, receive, send) -> None:
-    """Says its body back."""
+    """Sends its body back."""
     body = await Request(scope, receive).body()
     response: Response = PlainTextResponse(body or b"nothing")
     await response(scope, receive, send)
@@ -136,7 +136,7 @@ async def test_a_body_may_take_longer_than_headers_and_a_connection_is_used_agai
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [60.0])
 @pytest.mark.thorough
-async def test_a_thousand_slow_connections_keep_nobody_out(port: int, seconds: float) -> None:
+async def test_a_thousand_slow_connections_keep_no_one_out(port: int, seconds: float) -> None:
     server.allow_many_connections()
     slow = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(1000)))
     for at, (_, writer) in enumerate(slow):

@@ -1,4 +1,4 @@
-"""The API of one process, whoever brings it its requests."""
+"""The API of one process, whichever server brings its requests."""
 
 from __future__ import annotations
 

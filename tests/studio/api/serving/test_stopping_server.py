@@ -34,7 +34,7 @@ model = "simulated"
 
 @pytest.fixture
 def upstream() -> Iterator[Served]:
-    """A worker that says a word in two seconds, so that no answer is whole before its server stops."""
+    """A worker that writes a word in two seconds, so that no answer is whole before its server stops."""
     with serving(FakeOpenAI(tokens_per_second=0.5)) as served:
         yield served
 

@@ -12,7 +12,7 @@ from conductor.evaluation.spec import CellResult, EvaluationSpec
 from conductor.values.messages import Usage
 from studio.cli.evaluation import outcome
 from studio.cli.evaluation.gate import Gate, code_of
-from studio.cli.evaluation.outcome import progress_line
+from studio.cli.evaluation.outcome import progress_listener
 from studio.evaluation.execution.evaluation_run import Progress
 from studio.evaluation.results import possible_rates
 from tests.support.runs.waiting import until
@@ -63,13 +63,13 @@ def test_without_a_terminal_a_line_comes_now_and_then(
 ) -> None:
     monkeypatch.setattr(outcome, "_EVERY", 0.01)
     lines: list[str] = []
-    with progress_line("evaluation abc", quiet=False) as listen:
+    with progress_listener("evaluation abc", quiet=False) as listen:
         assert listen is not None
         listen(Progress(done=4, cells=40, right={"worker:a": 1}, unanswered=2))
         until(lambda: lines.extend(capsys.readouterr().err.splitlines()) or len(lines) > 2)
     assert lines[0] == "conductor: evaluation abc begins"
     assert lines[-1] == "conductor: evaluation abc: 4 of 40 answers, 50% right · 2 not answered"
-    with progress_line("evaluation abc", quiet=True) as listen:
+    with progress_listener("evaluation abc", quiet=True) as listen:
         assert listen is None
 
 

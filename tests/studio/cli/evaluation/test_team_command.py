@@ -86,7 +86,7 @@ def test_a_set_has_a_question_once(line: Line, session: str) -> None:
     assert line("evaluate", "keep", session, "--set", "other").code == 0
 
 
-def test_a_set_that_nobody_kept_is_refused_by_name(line: Line) -> None:
+def test_a_set_that_no_one_kept_is_refused_by_name(line: Line) -> None:
     for command in (("run", "nothing"), ("tests", "nothing"), ("tests", "nothing", "-o", "-")):
         result = line("evaluate", *command)
         assert (result.code, "'nothing'" in result.err) == (1, True)

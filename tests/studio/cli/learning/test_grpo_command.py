@@ -70,7 +70,7 @@ def test_a_dry_run_counts_the_published_training(
 
 
 @pytest.mark.slow
-def test_a_cost_that_nobody_knows_is_shown_as_unknown_and_not_begun(
+def test_a_cost_that_no_one_knows_is_shown_as_unknown_and_not_begun(
     line: Line, data: str, tmp_path: Path, can_train: None
 ) -> None:
     file = tmp_path / "unpriced.toml"
@@ -95,7 +95,7 @@ def test_money_is_spent_only_after_a_yes(
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="this environment can train")
-def test_an_environment_that_cannot_train_is_told_what_to_install(line: Line, data: str) -> None:
+def test_an_environment_that_cannot_train_is_shown_what_to_install(line: Line, data: str) -> None:
     result = line("learn", "grpo", data)
     assert result.code == 1
     assert "Training needs torch, transformers, trl" in result.err

@@ -32,7 +32,7 @@ RESULT = {
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="this environment can train")
-def test_an_environment_that_cannot_train_is_told_what_it_lacks(line: Line, tmp_path: Path) -> None:
+def test_an_environment_that_cannot_train_is_shown_what_it_lacks(line: Line, tmp_path: Path) -> None:
     result = line("learn", "demo", "--out", str(tmp_path / "run"))
     assert result.code == 1
     assert "Training needs torch" in result.err

@@ -84,7 +84,7 @@ def test_no_command_prints_a_control_character(
     printed = result.out + result.err
     assert "b\x1b" not in printed
     if is_terminal and command[0] == "run":
-        # What works right now is drawn anew below the lines.
+        # What works right now is drawn again below the lines.
         printed = OWN_MOVES.sub("", printed)
     assert UNSEEN.findall(printed) == []
 

@@ -13,7 +13,7 @@ from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from conductor.workflow.on_failure import OnFailure
 from storage import SessionStore
-from studio.cli.workflow.step_text import TextError, read, with_reason, written
+from studio.cli.workflow.step_text import TextError, read, step_toml, with_reason
 from tests.studio.cli.command_line import Line, editor
 from tests.support.runs.workflow_cases import workflow_of
 
@@ -180,7 +180,7 @@ OUTPUT = Output(
 def test_the_text_of_a_step_reads_as_that_step(step: Step) -> None:
     workflow = Workflow.of([Step(instruction="first", worker="a"), step.model_copy(update={"access": (0,)})])
     for only in (None, 1):
-        text = written(workflow, only=only, title="t", workers=("a",))
+        text = step_toml(workflow, only=only, title="t", workers=("a",))
         steps = read(text, only=only)
         assert steps[-1].step == workflow.steps[1]
 
@@ -200,7 +200,7 @@ def test_the_text_of_a_step_reads_as_that_step(step: Step) -> None:
 def test_a_reason_stands_above_its_line(old: str, new: str, line: str, reason: str) -> None:
     first = Step(instruction="one", worker="a")
     pair = Workflow.of([first, Step(instruction="two", worker="b", access=(0,))])
-    text = written(pair, only=None, title="t", workers=("a", "b")).replace(old, new)
+    text = step_toml(pair, only=None, title="t", workers=("a", "b")).replace(old, new)
     with pytest.raises(TextError) as caught:
         read(text, only=None)
     assert reason in str(caught.value)

@@ -28,7 +28,7 @@ PLAN = Workflow.of(
 
 @pytest.fixture
 def session(line: Line, folder: Path, simulated: str) -> str:
-    """A session whose workflow has run, each step with what `alpha` says."""
+    """A session whose workflow has run, each step with the answer of `alpha`."""
     file = folder / "plan.json"
     file.write_text(
         write_plan(PLAN, query="Where?", origin="human", workers=("alpha", "beta"), label=None),

@@ -45,7 +45,7 @@ def test_a_rule_lets_the_run_go_on(
     assert first["by_hand"] == (stand_in is None)
 
 
-def test_a_step_is_called_again_as_often_as_its_rule_says(line: Line, simulated: str, failing: str) -> None:
+def test_a_step_is_called_again_as_often_as_its_rule_states(line: Line, simulated: str, failing: str) -> None:
     result = line(
         "run", "--workflow", failing, "--retry", "1=1", "--skip", "1", "--pool", simulated, "--json"
     )

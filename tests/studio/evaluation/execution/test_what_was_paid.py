@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from conductor.evaluation.given import FixedPlan
 from conductor.evaluation.items import DataSet, Item
+from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import EvaluationSpec, JudgeSpec
 from conductor.orchestration.runtime import runtime_of
 from conductor.values.total import NOTHING, Total

@@ -1,4 +1,4 @@
-"""A search finds a plan that nobody wrote, tries few plans on many questions, and goes on where it ended."""
+"""A search finds a plan that no one wrote, tries few plans on many questions, and goes on where it ended."""
 
 from __future__ import annotations
 

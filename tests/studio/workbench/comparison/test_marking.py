@@ -30,7 +30,7 @@ def test_an_answer_without_a_verdict_is_unknown(monkeypatch: pytest.MonkeyPatch)
     async def lost(answer: str, accepted: Accepted) -> Score:
         return Score(verdict="unjudged" if answer == "lost" else "wrong")
 
-    monkeypatch.setattr(marking, "compared", lost)
+    monkeypatch.setattr(marking, "score_answer", lost)
     marks = Marking(AtOnce())  # type: ignore[arg-type]
     assert marks.right("lost", ACCEPTED) is None
     assert marks.within("lost", ACCEPTED, seconds=60) is None

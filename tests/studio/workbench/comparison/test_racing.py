@@ -76,7 +76,7 @@ def test_an_earlier_revision_races_the_current_one_in_a_fork_of_itself(bench: Wo
     assert [revision.workflow for revision in bench.store.revisions.of_session(fork)] == [ONE]
 
 
-def test_what_both_will_take_is_said_before(bench: Workbench) -> None:
+def test_what_both_will_take_is_stated_before(bench: Workbench) -> None:
     one, two = bench.racing.estimates([of(bench, ONE), of(bench, TWO)])
     assert (one.calls, two.calls) == (1, 2)
     assert None not in (one.tokens, two.tokens)

@@ -1,4 +1,4 @@
-"""A session's revisions on the team's tests: what its runs and evaluations tell, without a call."""
+"""A session's revisions on the team's tests: what its runs and evaluations show, without a call."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_what_takes_a_judge_is_not_judged_and_not_wrong(bench: Workbench, sessio
     assert bench.store.evaluations.listed() == ()
 
 
-def test_evaluations_tell_how_a_revision_does_on_the_other_tests_of_the_set(
+def test_evaluations_show_how_a_revision_does_on_the_other_tests_of_the_set(
     bench: Workbench, session: str
 ) -> None:
     keep(bench, "own", "What is 6 * 7?")

@@ -40,7 +40,7 @@ PLAN = plan_text((0, "find it", "[]"), (1, "check it", "[0]"), (0, "say it", '"a
 
 
 class Endless:
-    """Says a word and never ends."""
+    """Writes a word and never ends."""
 
     card = WorkerCard(name="endless", kind="simulated", strengths="", model="endless")
 
@@ -122,7 +122,7 @@ def test_repeats_do_not_take_the_place_of_what_the_session_knows(bench: Workbenc
     assert len(bench.store.experiments.trials(live.record.id)) == 6
 
 
-def test_an_edge_test_read_from_the_store_tells_the_same(bench: Workbench, session: str, url: str) -> None:
+def test_an_edge_test_read_from_the_store_shows_the_same(bench: Workbench, session: str, url: str) -> None:
     test = EdgeTest(edges=((0, 1), (0, 2), (1, 2)))
     live = bench.experiments.begin(session, test)
     ended(live)
@@ -181,7 +181,7 @@ def test_a_worker_that_the_pool_does_not_have_is_no_contestant(bench: Workbench,
     assert bench.store.experiments.of_session(session) == ()
 
 
-def test_whoever_asks_what_goes_on_is_not_disturbed_by_another_that_begins(
+def test_who_asks_what_goes_on_is_not_disturbed_by_another_that_begins(
     bench: Workbench, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = bench.experiments.begin(session, Swap(step=1, workers=("a",)))

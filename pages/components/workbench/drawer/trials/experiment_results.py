@@ -1,4 +1,4 @@
-"""What an experiment showed: the answers of a swap side by side, or what leaving out each edge did."""
+"""The results of an experiment: the answers of a swap side by side, or the effect of each edge left out."""
 
 from __future__ import annotations
 

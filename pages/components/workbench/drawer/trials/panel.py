@@ -19,7 +19,7 @@ from conductor.text.calendar_time import local_time
 from conductor.text.formatting import quantity
 from conductor.workflow.model import Workflow
 from pages.components.panes import scroll_to
-from pages.components.tab.notices import errors_shown
+from pages.components.tab.notices import showing_errors
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import Results, SessionView
 from pages.components.view_models.workflow.card_content import step_name
@@ -177,7 +177,7 @@ def _runs(bench: Workbench, view: SessionView, experiment: Experiment | None) ->
 def _live(bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord) -> None:
     @st.fragment(key=f"experiment-live-{record.id}", run_every=POLL_SECONDS)
     def live() -> None:
-        with errors_shown("trials"):
+        with showing_errors("trials"):
             if record.id not in bench.experiments.under_way(record.session):
                 st.rerun()
             _newest(bench, tab, view, record)

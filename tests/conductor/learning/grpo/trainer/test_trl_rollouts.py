@@ -14,7 +14,7 @@ from conductor.learning import reward
 from conductor.learning.grpo.draws import Draw, draws
 from conductor.learning.grpo.recipe import GrpoRecipe
 from conductor.learning.grpo.rollouts import live_share
-from conductor.learning.grpo.trainer.trl_rollouts import TrlRollouts, chat_of, prompt_text
+from conductor.learning.grpo.trainer.trl_rollouts import TrlRollouts, chat_of, completion_prompt
 from conductor.learning.reward import Judge
 from conductor.workers.pool.pool import Pool
 from conductor.workers.simulated import SimulatedWorker
@@ -48,7 +48,7 @@ def rollouts_of(recipe: GrpoRecipe, pool: Pool = POOL, **more: Any) -> TrlRollou
 
 def first_prompt(recipe: GrpoRecipe, pool: Pool = POOL) -> str:
     draw = draws(recipe, [ITEM], [worker.card for worker in pool.workers])[0]
-    return prompt_text(LettersTokenizer(), chat_of(draw.request(recipe), recipe))
+    return completion_prompt(LettersTokenizer(), chat_of(draw.request(recipe), recipe))
 
 
 def test_a_first_completion_goes_on_from_its_beginning_and_a_later_one_does_not():
@@ -63,8 +63,8 @@ def test_a_token_that_the_tokenizer_writes_itself_is_not_written_twice():
         def __call__(self, text: str) -> dict[str, list[int]]:
             return super().__call__(f"^{text}")
 
-    assert prompt_text(Beginning(), [{"role": "user", "content": "^why?"}]) == "why?"
-    assert prompt_text(LettersTokenizer(), [{"role": "user", "content": "^why?"}]) == "^why?"
+    assert completion_prompt(Beginning(), [{"role": "user", "content": "^why?"}]) == "why?"
+    assert completion_prompt(LettersTokenizer(), [{"role": "user", "content": "^why?"}]) == "^why?"
 
 
 def test_by_the_strict_form_a_repaired_plan_earns_nothing():

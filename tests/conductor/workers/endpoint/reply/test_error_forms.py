@@ -212,7 +212,7 @@ async def test_an_answer_beside_an_empty_error_is_one(fine: dict[str, Any], more
         ("a person's word", {"error": {"code": "invalid", "message": "internal error"}}, None, False),
     ],
 )
-def test_an_error_may_pass_where_its_code_says_so(
+def test_an_error_may_pass_where_its_code_states_it(
     server: str, error: object, status: int | None, may_pass: bool
 ) -> None:
     report = report_of(error)

@@ -102,7 +102,7 @@ async def test_what_a_server_does_wrong_has_httpxs_name(
     assert type(raised.value) is named
 
 
-async def test_a_port_where_nobody_listens_is_a_connect_error(unused_tcp_port: int) -> None:
+async def test_a_port_where_no_one_listens_is_a_connect_error(unused_tcp_port: int) -> None:
     async with client() as asking:
         with pytest.raises(httpx.ConnectError, match=r"^Connection refused$"):
             await asking.post(f"http://127.0.0.1:{unused_tcp_port}/", content=b"ask")

@@ -1,4 +1,4 @@
-"""Proxies and certificates: who connects, whom it trusts, and what is said where a proxy refuses."""
+"""Proxies and certificates: who connects, whom it trusts, and what is reported where a proxy refuses."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def test_certificates_are_read_or_their_variable_is_named(
     assert client_options(httpx.URL("http://127.0.0.1:8000/v1"))["proxy"] is None
 
 
-def test_the_checks_say_what_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checks_state_what_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment_checks()["proxy"] == (True, "http goes directly; https goes directly.")
     setting(monkeypatch, "HTTPS_PROXY=http://user:secret@proxy.corp:8080 | NO_PROXY=localhost,10.0.0.0/8")
     assert environment_checks()["proxy"] == (

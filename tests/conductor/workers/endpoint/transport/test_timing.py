@@ -15,7 +15,7 @@ import pytest
 
 from conductor.workers.endpoint.failures import EndpointFailure, Failures
 from conductor.workers.endpoint.transport import timing
-from conductor.workers.endpoint.transport.timing import ASKED_BY, Call, Traffic, traffic_of
+from conductor.workers.endpoint.transport.timing import CALLERS, Call, Traffic, traffic_of
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.pool.pool import Pool, read_pool
 from conductor.workers.stream import Opened
@@ -131,7 +131,7 @@ async def _turns(askers: list[tuple[str, ...]], *, concurrency: int = 1) -> list
     await traffic.enter(concurrency=concurrency)
 
     async def one(asker: tuple[str, ...]) -> None:
-        ASKED_BY.set(asker)
+        CALLERS.set(asker)
         await traffic.enter(concurrency=concurrency)
         began.append(asker)
         await asyncio.sleep(1)
@@ -160,18 +160,18 @@ def test_of_a_person_with_a_hundred_requests_and_one_with_a_single_one_the_secon
         ("a1 a1 a1", "a1 a1 a1"),
     ],
 )
-def test_those_who_wait_take_turns_and_so_do_the_sessions_of_each(line: str, turns: str) -> None:
+def test_all_who_wait_take_turns_and_so_do_the_sessions_of_each(line: str, turns: str) -> None:
     began = in_simulated_time(_turns([tuple(each) for each in line.split()]))
     assert ["".join(each) for each in began] == turns.split()
 
 
-def test_who_comes_while_others_wait_is_behind_those_who_had_no_turn() -> None:
+def test_who_comes_while_others_wait_is_behind_all_who_had_no_turn() -> None:
     async def scenario() -> list[str]:
         traffic, began = Traffic(), list[str]()
         await traffic.enter(concurrency=1)
 
         async def ask(asker: str, *, times: int = 1) -> None:
-            ASKED_BY.set((asker,))
+            CALLERS.set((asker,))
             for _ in range(times):
                 await traffic.enter(concurrency=1)
                 began.append(asker)
@@ -451,6 +451,6 @@ def test_the_pause_a_server_asks_for_is_read(header: str, seconds: float | None)
 
 def test_a_date_to_come_back_at_is_read() -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    asked_for = _status(503, retry_after=date).retry_after
-    assert asked_for is not None
-    assert 3_500 < asked_for <= 3_600
+    delay = _status(503, retry_after=date).retry_after
+    assert delay is not None
+    assert 3_500 < delay <= 3_600

@@ -67,13 +67,13 @@ def test_each_row_has_the_entry_as_it_was_written_and_what_it_means(dialect, ent
         ((0, 2, 3, 4, 6), "steps 1, 3 to 5, 7"),
     ],
 )
-def test_steps_in_a_row_are_told_as_from_and_to(reads, words):
+def test_steps_in_a_row_are_reported_as_from_and_to(reads, words):
     assert (
         AccessRow("", reads, sees_previous=False, sees_files=True, written=None, edited=False).means == words
     )
 
 
-def test_an_edited_entry_says_so_and_what_it_means_now():
+def test_an_edited_entry_states_it_and_what_it_means_now():
     report = plan('[[], [0], ["all"]]')
     edited = report.workflow.with_access(2, (1,))
     assert rows_of(report, edited)[2] == ('["all"]', "step 2", True)

@@ -81,7 +81,7 @@ def test_without_anything_collapsed_each_card_is_the_step_at_its_place():
     assert [(content.steps, content.title) for content in whole] == [(None, f"T{at}") for at in range(4)]
 
 
-def test_a_failed_step_is_named_and_one_that_streams_is_heard():
+def test_a_failed_step_is_named_and_one_that_streams_is_announced():
     first, failed, *others = contents("failed", "blocked")
     cards = [first, replace(failed, remark="no connection"), *others]
     assert branch_contents(COLLAPSED, cards, None, now=0.0)[1].remark == "Step 2: no connection"

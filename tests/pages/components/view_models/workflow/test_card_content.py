@@ -77,7 +77,7 @@ def test_a_card_counts_the_notes_on_its_step():
     assert badges(notes={0: 2, 1: 1}) == ("2 notes",)
 
 
-def test_a_card_says_that_its_worker_has_no_answer():
+def test_a_card_states_that_its_worker_has_no_answer():
     assert content(run=run_of(status="refused", reused=True)).remark == "no answer"
 
 
@@ -103,7 +103,7 @@ def test_an_edited_workflow_that_cannot_run_claims_nothing_of_the_last_run():
     ("cards", "badges"),
     [({}, ()), (card("model"), ()), (card("offline"), ("offline",)), (card("simulated"), ("simulated",))],
 )
-def test_a_card_says_where_no_model_answers(cards, badges):
+def test_a_card_states_where_no_model_answers(cards, badges):
     assert content(cards=cards).badges == badges
 
 
@@ -126,7 +126,7 @@ def test_steps_are_named_by_their_number_from_one_and_their_title():
     assert step_name(ONE, 0) == "1. Find what is asked"
 
 
-def test_a_pinned_step_whose_inputs_changed_says_so_on_its_card():
+def test_a_pinned_step_whose_inputs_changed_states_it_on_its_card():
     pinned = ONE.with_pin(0, PINNED)
     (card,) = card_contents(pinned, run=None, radius=None, cards={}, now=0, pin_changed={0})
     assert (card.note, card.remark) == ("pinned", "pinned, inputs changed")
@@ -200,7 +200,7 @@ def test_a_card_counts_what_its_call_took_as_far_as_that_is_known(step, figures)
     assert content(run=run_of(**step)).figures == figures
 
 
-def test_a_failed_card_says_why():
+def test_a_failed_card_states_why():
     card = content(run=run_of(status="failed", message="The server has no model 'm'."))
     assert card.remark == "The server has no model 'm'."
 

@@ -118,7 +118,7 @@ def test_a_collapsed_branch_is_one_card_in_the_other_direction_too():
     assert turned.collapsed_pictures[0].direction == "right"
 
 
-def test_a_plan_that_is_written_anew_begins_with_all_of_its_steps():
+def test_a_plan_that_is_written_again_begins_with_all_of_its_steps():
     plan = PartialPlan(
         "", tuple(PartialStep("alpha", f"task {at}", ((at - 1,) if at else ())) for at in range(3))
     )

@@ -56,7 +56,7 @@ def test_every_plan_of_a_text_is_a_choice_and_one_counts() -> None:
     assert len(choices[2].problems) == 1
 
 
-def test_where_none_is_valid_the_last_one_counts() -> None:
+def test_if_none_is_valid_the_last_one_counts() -> None:
     choices = choices_of_text(plan(f"{BROKEN}\nOr:\n{BROKEN}"), current=None)
     assert [choice.remarks for choice in choices] == [(), ("used as the last one; none is valid",)]
 
@@ -76,7 +76,7 @@ def test_equal_alternatives_are_one_choice_under_all_their_numbers() -> None:
     assert choices[2].difference == "Beside alternatives 1 and 4: 1 step changed; 1 step the same."
 
 
-def test_alternatives_without_a_plan_in_their_text_say_why() -> None:
+def test_alternatives_without_a_plan_in_their_text_state_why() -> None:
     (choice,) = choices_of_batch([plan("Let me see.")], current=workflow(ONE))
     assert (choice.verdict, choice.candidate) == ("no plan", None)
     assert "There is no plan in the text" in choice.problems[0]

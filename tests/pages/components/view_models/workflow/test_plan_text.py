@@ -77,7 +77,7 @@ def test_a_step_that_only_moved_is_counted_as_moved():
         ),
     ],
 )
-def test_what_changed_of_a_step_is_told_in_sentences(new, words):
+def test_what_changed_of_a_step_is_reported_in_sentences(new, words):
     diff = plan_diff(OLD, new)
     assert sentences(diff, diff.of_old[1]) == words
 
@@ -100,7 +100,7 @@ def test_cards_and_edges_are_marked_on_their_own_side():
     assert edge_changes(diff, "right") == {(0, 2): "added"}
 
 
-def test_rows_say_what_happened_to_their_step():
+def test_rows_state_what_happened_to_their_step():
     diff = plan_diff(OLD, OLD.remove_step(2).add_step(ADDED))
     assert [row_text(diff, row) for row in diff.rows] == [(), (), ("removed",), ("access",), ("added",)]
     assert row_name(diff, (2, None)) == "3. Check it by another way"

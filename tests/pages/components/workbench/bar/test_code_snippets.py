@@ -1,4 +1,4 @@
-"""Snippets: each is a program of its language, whatever the question says, and holds no key."""
+"""Snippets: each is a program of its language, whatever the question is, and holds no key."""
 
 from __future__ import annotations
 

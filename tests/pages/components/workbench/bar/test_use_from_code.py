@@ -18,7 +18,7 @@ from tests.support.processes.served_app import serving
 HOSTILE = '<img src=x onerror="alert(1)"> **b** [l](http://a.b)'
 
 
-class MadeUp:
+class HostileApi:
     """An API that answers, or refuses where it is asked to."""
 
     def __init__(self) -> None:
@@ -37,11 +37,11 @@ class MadeUp:
 @pytest.fixture
 def api(monkeypatch):
     """A made-up API where the panel looks for its own."""
-    made_up = MadeUp()
-    app = Starlette(routes=[Route("/v1/chat/completions", made_up.__call__, methods=["POST"])])
+    hostile = HostileApi()
+    app = Starlette(routes=[Route("/v1/chat/completions", hostile.__call__, methods=["POST"])])
     with serving(app) as port:
         monkeypatch.setattr(use_from_code, "own_api_url", lambda: f"http://127.0.0.1:{port}/v1")
-        yield made_up
+        yield hostile
 
 
 @pytest.fixture
@@ -113,14 +113,14 @@ def test_an_attempt_goes_through_the_api_and_leads_to_its_session(api, page, ses
     assert page.query_params["session"] == "another"
 
 
-def test_a_refusal_is_told_letter_for_letter(api, page, session):
+def test_a_refusal_is_reported_letter_for_letter(api, page, session):
     api.refuses = True
     tried(page, session)
     assert HOSTILE.replace("http://", "http\u2060://") in texts_of(page)
     assert [button for button in page.button if button.key == "code-open"] == []
 
 
-def test_where_the_key_comes_from_is_said_and_read_from_there(page, session):
+def test_where_the_key_comes_from_is_stated_and_read_from_there(page, session):
     file = services.machine_token().path
     assert any(f"read their key from {file}; others need one" in text for text in texts_of(page))
     assert all(str(file) in program for program in snippets(page)[1:])
@@ -133,7 +133,7 @@ def test_a_browser_elsewhere_is_shown_no_file_of_this_machine(page, session, mon
     assert not any(str(services.machine_token().path) in program for program in snippets(page))
 
 
-def test_an_open_api_is_said(page, session, monkeypatch):
+def test_an_open_api_is_stated(page, session, monkeypatch):
     monkeypatch.setenv("CONDUCTOR_API_OPEN", "1")
     services.access.cache_clear()
     page.run()

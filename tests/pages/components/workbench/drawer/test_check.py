@@ -8,7 +8,7 @@ from conductor.values.output import Output
 from conductor.workflow.model import Step, Workflow
 from pages.components.tab import services
 from pages.components.view_models.session import SessionView
-from pages.components.workbench.drawer.check import findings, fixed, nothing_found, summary
+from pages.components.workbench.drawer.check import findings, fixed, no_findings, summary
 from pages.components.workbench.editor import Editor
 
 RASH = Workflow.of(
@@ -19,7 +19,7 @@ RASH = Workflow.of(
         Step(instruction="Answer.", worker="smol", access=(2,)),
     ]
 )
-"""Nobody reads its first two steps, and the second cannot see what it refers to."""
+"""No step reads its first two, and the second cannot see what it refers to."""
 
 
 PINNED = Output(
@@ -74,7 +74,7 @@ def test_the_sessions_limit_question_workers_and_outputs_count(bench, session, v
     bench.store.sessions.set_settings(view.session.id, settings)
     limited = SessionView.load(bench, view.session.id)
     assert findings(limited, [])[0].sentence == "The workflow has 4 steps; the limit is 3."
-    assert nothing_found(view).startswith("Nothing found; 8 rules checked. Two more check outputs")
+    assert no_findings(view).startswith("Nothing found; 8 rules checked. Two more check outputs")
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ def test_after_a_run_its_outputs_are_looked_at(bench, session, three):
     assert live.done.wait(timeout=60)
     bench.activities.wait(session)
     ran = SessionView.load(bench, session)
-    assert nothing_found(ran) == "Nothing found; 10 rules checked."
+    assert no_findings(ran) == "Nothing found; 10 rules checked."
     assert findings(ran, bench.pool.names) == ()
 
 

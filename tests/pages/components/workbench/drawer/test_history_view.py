@@ -22,7 +22,7 @@ def rows(bench, session):
 
 
 @pytest.mark.slow
-def test_a_row_says_what_was_done_by_whom_and_what_was_run(bench, session, three):
+def test_a_row_states_what_was_done_by_whom_and_what_was_run(bench, session, three):
     assert bench.running.start(session).done.wait(60)
     used_by(bench, "Ada").editing.edit(session, three.with_worker(0, "beta"), note="Step 1: alpha to beta")
     newest, first = rows(bench, session)

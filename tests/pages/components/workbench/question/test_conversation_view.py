@@ -1,4 +1,4 @@
-"""What was said before a question is shown above its plan, and in what a step saw."""
+"""The conversation before a question is shown above its plan, and in what a step saw."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_request_names_instructions_and_conversation_as_sources_of_their_own()
     assert "".join(stretch.text for stretch in stretches(request, shares)) == request.messages[0].content
 
 
-def test_the_page_tells_of_a_conversation_and_of_none(app, bench, three):
+def test_the_page_reports_a_conversation_and_its_absence(app, bench, three):
     session = bench.ask("When?", conversation=TALK).id
     bench.editing.edit(session, three, note="By hand")
     heading = "Earlier conversation · 3 messages"

@@ -79,7 +79,7 @@ def test_a_further_run_of_a_turn_is_shown_whole(bench):
     assert [message.text for message in turn.messages.values()] == ["What is in x?", "", "first result"]
 
 
-def test_a_turn_is_opened_as_it_was_and_calls_nobody_until_it_is_corrected(app, bench):
+def test_a_turn_is_opened_as_it_was_and_calls_no_one_until_it_is_corrected(app, bench):
     session = session_of(bench, *TURNS)
     run = bench.store.runs.of_session(session)[1]
     page = page_with(app(session=session), "turns", f"turn-{run.id}")

@@ -1,4 +1,4 @@
-"""The way into nested workflows, and what cards and the inspector say of what happened on the way."""
+"""The way into nested workflows, and what cards and the inspector show of what happened on the way."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from conductor.runs.events import Retry
 from conductor.runs.state import RunState, fold
 from conductor.runs.step_state import StepState
 from pages.components.view_models.workflow.card_content import (
-    asked_again_in,
     card_contents,
     inside_text,
     phase,
+    seconds_to_retry,
 )
 from pages.components.widgets import step_result
 from pages.components.widgets.step_result import (
@@ -119,9 +119,9 @@ def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
     state = StepState(
         status="running", retries=(Retry(**STAMP, attempt=1, message="m", seconds=2.0, at=100.0),)
     )
-    assert asked_again_in(state, 100.5) == pytest.approx(1.5)
+    assert seconds_to_retry(state, 100.5) == pytest.approx(1.5)
     assert phase(state, 100.5) == "retrying"
-    assert asked_again_in(state, 102.0) is None
+    assert seconds_to_retry(state, 102.0) is None
     assert phase(state, 102.0) == "running"
 
 
@@ -134,7 +134,7 @@ def test_the_time_until_a_worker_is_asked_again_counts_down_to_its_next_try():
         (7, "blue", 3.0, None, ["7 characters withdrawn"]),
     ],
 )
-def test_a_running_step_says_that_its_first_words_were_withdrawn(  # noqa: PLR0917
+def test_a_running_step_states_that_its_first_words_were_withdrawn(  # noqa: PLR0917
     withdrawn, text, seconds, expected, notes, monkeypatch
 ):
     monkeypatch.setattr(step_result, "time", SimpleNamespace(time=lambda: 100.0 + seconds))
@@ -151,14 +151,14 @@ def test_an_output_has_the_providers_name_of_its_call():
     assert request_name(StepState(output=output)) == ["request id req_1"]
 
 
-def test_a_card_names_who_answered_and_says_for_whom_and_that_it_is_cut_off():
+def test_a_card_names_who_answered_and_states_for_whom_and_that_it_is_cut_off():
     card = content(RUN, 2)
     assert (card.worker, card.badges) == ("writer-8b", ("simulated",))
     assert card.remark == "in place of gpt-5 · cut off at the token limit"
     assert content(RUN, 0).remark == ""
 
 
-def test_a_card_says_that_its_step_sees_the_round_before():
+def test_a_card_states_that_its_step_sees_the_round_before():
     seeing = RUN.workflow.with_sight_of_previous(0, True)
     (card, *_) = card_contents(seeing, run=None, radius=None, cards={}, now=0.0)
     assert card.badges == ("sees the previous round",)

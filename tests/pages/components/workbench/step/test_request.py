@@ -15,7 +15,7 @@ from conductor.values.messages import Sampling
 from conductor.values.output import HandEdit
 from conductor.workers.pool.pool import read_pool
 from conductor.workflow.model import Step, Workflow
-from pages.components.workbench.step.request import asked_before, differences, unchanged
+from pages.components.workbench.step.request import differences, earlier_request, unchanged
 from storage import SessionStore
 from studio.workbench import Workbench
 from tests.support.cases.tokenizer_cases import whole_count, write_tokenizer
@@ -50,7 +50,7 @@ def passages(page):
 
 
 def grants(page):
-    """The buttons that let the step see more, by what they say."""
+    """The buttons that let the step see more, by their labels."""
     buttons = {button.label: button for button in page.button if str(button.key).startswith("let-see-")}
     return {label.replace("\\", "").removeprefix("Let it see "): button for label, button in buttons.items()}
 
@@ -75,7 +75,7 @@ def ran(bench, session):
     return session
 
 
-def test_a_request_is_told_by_its_sources(app, bench, ran):
+def test_a_request_is_reported_by_its_sources(app, bench, ran):
     page = opened(app, ran, 2)
     passage = passages(page)["Request"]
     request = bench.state(bench.store.runs.latest(ran)).steps[2].request
@@ -92,7 +92,7 @@ def test_a_request_is_told_by_its_sources(app, bench, ran):
     assert "This step has not run before." in written(page)
 
 
-def test_what_was_reused_pinned_or_written_by_hand_says_so(app, bench, ran, three):
+def test_what_was_reused_pinned_or_written_by_hand_states_it(app, bench, ran, three):
     outputs = bench.state(bench.store.runs.latest(ran)).outputs
     seeing = three.with_access(2, (0, 1)).with_pin(0, outputs[0].by_hand("Mine.", edit=HandEdit(at=1.0)))
     edit(bench, ran, seeing)
@@ -114,7 +114,7 @@ def test_a_hidden_step_is_one_click_from_being_seen_and_the_click_can_be_undone(
 
 
 @pytest.mark.thorough
-def test_after_a_grant_the_request_stays_in_sight_and_says_that_it_is_of_before(app, bench, ran):
+def test_after_a_grant_the_request_stays_in_sight_and_states_that_it_is_of_before(app, bench, ran):
     page = opened(app, ran, 2)
     grants(page)["2. Look again"].click().run()
     assert "As it was sent before your edits. In the next run it also sees step 2." in written(page)
@@ -125,7 +125,7 @@ def test_after_a_grant_the_request_stays_in_sight_and_says_that_it_is_of_before(
     assert "Step 2" in [entry["name"] for entry in passages(page)["Request"]["legend"]]
 
 
-def test_nobody_is_offered_more_sight_while_the_session_runs(app, bench, session, three):
+def test_no_one_is_offered_more_sight_while_the_session_runs(app, bench, session, three):
     edit(bench, session, three.with_worker(2, "slow"))
     live = bench.running.start(session)
     try:
@@ -171,7 +171,7 @@ def test_a_models_tokens_are_counted_by_its_tokenizer_and_estimated_openly_witho
     assert all(entry["amount"].startswith("~") for entry in passages(page)["Request"]["legend"])
 
 
-def test_a_step_that_the_last_run_left_out_is_told_by_the_run_that_called_it(app, bench, ran, three):
+def test_a_step_that_the_last_run_left_out_is_reported_by_the_run_that_called_it(app, bench, ran, three):
     edit(bench, ran, three.with_instruction(1, "Look once more."))
     run(bench, ran, RunScope(kind="only", step=1))
     page = opened(app, ran, 2)
@@ -181,7 +181,7 @@ def test_a_step_that_the_last_run_left_out_is_told_by_the_run_that_called_it(app
     assert "".join(text for text, *_ in passages(page)["Request"]["parts"]) == sent.messages[0].content
 
 
-def test_an_output_of_an_earlier_run_is_told_by_the_run_that_made_it(app, bench, ran, three, same_pool):
+def test_an_output_of_an_earlier_run_is_reported_by_the_run_that_made_it(app, bench, ran, three, same_pool):
     """What the second run changed is changed back, and something else is new."""
     edit(bench, ran, three.with_instruction(2, "Answer well."))
     run(bench, ran)
@@ -195,7 +195,7 @@ def test_an_output_of_an_earlier_run_is_told_by_the_run_that_made_it(app, bench,
 # -- against the run before --------------------------------------------------------------------------
 
 
-def test_a_run_anew_sent_the_same(app, bench, ran):
+def test_a_second_run_sent_the_same(app, bench, ran):
     run(bench, ran, FORCE)
     page = opened(app, ran, 2)
     assert "Same request as in run 1." in written(page)
@@ -208,12 +208,12 @@ def test_a_reused_step_was_sent_what_the_run_sent_that_called_it(bench, ran, thr
     run(bench, ran)
     edit(bench, ran, three.with_instruction(1, "And again."))
     newest = run(bench, ran)
-    before = asked_before(bench, newest, 2)
+    before = earlier_request(bench, newest, 2)
     assert before.number == 1
     assert differences(before, bench.state(newest).steps[2].request, worker="alpha") == ()
 
 
-def test_a_difference_is_told_by_source_and_shown_word_by_word(app, bench, ran, three):
+def test_a_difference_is_reported_by_source_and_shown_word_by_word(app, bench, ran, three):
     edit(bench, ran, three.with_instruction(0, "Find them.").with_instruction(2, "Answer well."))
     run(bench, ran)
     page = opened(app, ran, 2)
@@ -231,19 +231,19 @@ def test_steps_are_found_again_where_they_were_renumbered(bench, ran, three):
     moved = three.add_step(Step(instruction="First of all.", worker="beta"), 0)
     edit(bench, ran, moved.with_instruction(3, "Answer well."))
     newest = run(bench, ran)
-    before = asked_before(bench, newest, 3)
+    before = earlier_request(bench, newest, 3)
     assert (before.number, before.step, before.worker) == (1, 2, "alpha")
     request = bench.state(newest).steps[3].request
     assert differences(before, request, worker="alpha") == ("its own task changed",)
     assert unchanged(before, request) == ("the query", "step 2")
-    assert asked_before(bench, newest, 0) is None
+    assert earlier_request(bench, newest, 0) is None
 
 
 @pytest.mark.slow
 def test_another_worker_and_other_sampling_are_differences_too(bench, ran, three):
     edit(bench, ran, three.with_worker(2, "beta"))
     newest = run(bench, ran)
-    before = asked_before(bench, newest, 2)
+    before = earlier_request(bench, newest, 2)
     request = bench.state(newest).steps[2].request
     assert differences(before, request, worker="beta") == ("sent to beta, not alpha",)
     warm = replace(request, sampling=request.sampling.model_copy(update={"temperature": 0.5}))
@@ -257,8 +257,8 @@ def test_a_worker_without_a_call_in_between_is_looked_for_further_back(bench, ra
     run(bench, ran)
     edit(bench, ran, three.with_instruction(2, "Answer well."))
     newest = run(bench, ran)
-    assert asked_before(bench, newest, 2).number == 1
-    assert asked_before(bench, newest, 1).number == 2
+    assert earlier_request(bench, newest, 2).number == 1
+    assert earlier_request(bench, newest, 1).number == 2
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""The inspector in a later round: a step may see the round before, and what it saw says so."""
+"""The inspector in a later round: a step may see the round before, and what it saw shows that."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def seen(page, session, step):
     return page.multiselect(key=f"access-{session}-{step}")
 
 
-def test_in_a_first_round_nobody_is_offered_the_round_before(app, session):
+def test_in_a_first_round_no_one_is_offered_the_round_before(app, session):
     page = select(app, session, 1)
     assert seen(page, session, 1).options == ["1. Find it"]
     assert seen(select(app, session, 0), session, 0).disabled

@@ -1,4 +1,4 @@
-"""What is said of an edge that was left out: only what its trials prove."""
+"""What is reported of an edge that was left out: only what its trials prove."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ from pages.components.workbench.drawer.trials.experiment_results import verdict_
         ),
     ],
 )
-def test_an_edge_is_told_by_the_trials_that_came_to_an_end(verdict: EdgeVerdict, words: str) -> None:
+def test_an_edge_is_reported_by_the_trials_that_came_to_an_end(verdict: EdgeVerdict, words: str) -> None:
     assert verdict_text(verdict) == words

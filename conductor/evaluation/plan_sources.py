@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from conductor.values.messages import Value
-from conductor.workflow.edits import Edit, edited, words
+from conductor.workflow.edits import Edit, edit_words, edited
 from conductor.workflow.model import Workflow
 
 PLAN = "plan:"
@@ -41,7 +41,7 @@ class FixedPlan(Value):
 
     @property
     def title(self) -> str:
-        return words(self.edits) if self.edits else self.source
+        return edit_words(self.edits) if self.edits else self.source
 
     @property
     def edited(self) -> Workflow:
@@ -50,7 +50,7 @@ class FixedPlan(Value):
 
     def with_edits(self, *edits: Edit) -> FixedPlan:
         """The same workflow with these edits, under a name that has them."""
-        return self.model_copy(update={"name": f"{self.name} {words(edits)}", "edits": edits})
+        return self.model_copy(update={"name": f"{self.name} {edit_words(edits)}", "edits": edits})
 
 
 class WrittenPlans(Value):
@@ -68,11 +68,11 @@ class WrittenPlans(Value):
 
     @property
     def title(self) -> str:
-        return words(self.edits) if self.edits else f"The plans of {self.planner}"
+        return edit_words(self.edits) if self.edits else f"The plans of {self.planner}"
 
     def with_edits(self, *edits: Edit) -> WrittenPlans:
         """The same plans with these edits, under a name that has them."""
-        return self.model_copy(update={"name": f"{self.name} {words(edits)}", "edits": edits})
+        return self.model_copy(update={"name": f"{self.name} {edit_words(edits)}", "edits": edits})
 
 
 class CategoryPlans(Value):
