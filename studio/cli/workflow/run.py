@@ -37,13 +37,20 @@ from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.progress import EventLines, ProgressPrinter
 from studio.cli.output.run_end import END_WORDS, exit_code
 from studio.cli.output.shapes import run_shape
-from studio.cli.output.terminal import is_quiet, name_next, print_fault, print_json, print_remark, print_shown
+from studio.cli.output.terminal import (
+    is_quiet,
+    name_next,
+    print_fault,
+    print_json,
+    print_label,
+    print_remark,
+    print_shown,
+)
 from studio.cli.workflow.forecast import show_run, unstored
 from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
 from studio.cli.workflow.plan import (
     new_session,
-    print_label,
     report_of,
     session_again,
     settings_of,
