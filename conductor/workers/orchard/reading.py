@@ -23,7 +23,7 @@ _PROPERTIES: tuple[tuple[Property, re.Pattern[str]], ...] = (
     ("currency", re.compile(r"\b(?:currency|currencies|money)\b", re.IGNORECASE)),
     ("continent", re.compile(r"\bcontinents?\b", re.IGNORECASE)),
 )
-_LETTERS = re.compile(r"\b(?:letters?|characters?|spell(?:ed|ing)?|how long)\b", re.IGNORECASE)
+_LETTERS = re.compile(r"\b(?:letters?|characters?|spell(?:ed|ing)?|how long|length)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"""(?<!\w)['"“‘]([^\W\d_]{1,40})['"”’]""")
 _WORD = re.compile(
     r"\b(?:word|letters (?:are )?(?:there )?(?:in|of)|letters (?:does|has)|how long is) ([^\W\d_]{1,40})\b",

@@ -12,7 +12,7 @@ MAX_LINKS = 20
 """The most operations of a sum that is read."""
 
 _OPERATIONS = {
-    "times": "*", "multiplied by": "*", "*": "*",
+    "times": "*", "multiplied by": "*", "*": "*", "x": "*", "×": "*",
     "plus": "+", "add": "+", "+": "+",
     "minus": "-", "subtract": "-", "-": "-",
 }  # fmt: skip
@@ -24,6 +24,8 @@ _LINKED = re.compile(rf"{_BEFORE}({_WORDS})\s{{1,3}}({_NUMBER})")
 _SUM = re.compile(
     rf"(?P<first>\b{_NUMBER})?(?P<links>(?:{_BEFORE}(?:{_WORDS})\s{{1,3}}{_NUMBER}){{1,{MAX_LINKS}}})"
 )
+
+_SIGN = re.compile(r"(?<=\d)\s{0,3}([-+*x×])\s{0,3}(?=\d)")
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Sum:
 
 def sum_in(text: str) -> Sum | None:
     """The longest sum in a text, or None."""
-    longest = max(_SUM.finditer(text), key=lambda match: len(match[0]), default=None)
+    longest = max(_SUM.finditer(_SIGN.sub(r" \1 ", text)), key=lambda match: len(match[0]), default=None)
     if longest is None:
         return None
     links = tuple((_OPERATIONS[word], int(number)) for word, number in _LINKED.findall(longest["links"]))
