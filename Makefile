@@ -202,7 +202,7 @@ $(WHEEL_INSTALLED): FORCE | $(INSTALLED)
 # weights, which take 5 GB of memory: ten minutes at most.
 test-real: setup $(LEARN_INSTALLED)
 	CONDUCTOR_TEST_REAL=1 $(PYTEST) -n 0 tests/integration/real
-	$(PYTEST_LEARN) -n 0 $(REAL_WEIGHTS)
+	$(PYTEST_LEARN) -n 0 --timeout=900 $(REAL_WEIGHTS)
 
 # The pages of docs/ as a site, test-artifacts/site/index.html, in an environment of its own: 140 MB of disk. A link to a
 # page or a heading that is not there is an error; files and pictures are checked by tests/test_links.py.
