@@ -129,10 +129,14 @@ $(VLLM_INSTALLED): FORCE | $(INSTALLED)
 # What training needs, in an environment of its own, which the Learning page finds: 0.8 GB of disk.
 learn: $(LEARN_INSTALLED)
 
+PYTEST_LEARN := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 CONDUCTOR_TEST_LEARN=$(LEARN)/bin/python \
+	$(LEARN)/bin/python -m pytest
+REAL_WEIGHTS := tests/integration/learn/test_grpo_from_gguf.py
+
 # Training on the CPU, in the locked environment with torch, transformers and TRL: 0.8 GB of disk, four minutes at most.
 test-learn: setup $(LEARN_INSTALLED)
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 CONDUCTOR_TEST_LEARN=$(LEARN)/bin/python $(LEARN)/bin/python -m pytest \
-		-n 2 --dist loadfile tests/integration/learn tests/browser/test_app_training.py
+	$(PYTEST_LEARN) -n 2 --dist loadfile --ignore=$(REAL_WEIGHTS) tests/integration/learn \
+		tests/browser/test_app_training.py
 
 $(LEARN_INSTALLED): FORCE | app
 	$(PINNED) $(LEARN) "0.8 GB of disk, about a minute; $(TORCH)" $(PINNED_OPTIONS) $(LEARN_PINS)
@@ -194,9 +198,11 @@ $(WHEEL_INSTALLED): FORCE | $(INSTALLED)
 	@grep -qsxF "$$(cksum .venv/wheel.txt)" $(WHEEL)/.installed || rm -f $(WHEEL)/.installed
 	$(PINNED) $(WHEEL) "0.6 GB of disk, a minute" "" .venv/wheel.txt
 
-# The small real model that `make run` installs, in the app, the API and the commands: four minutes on two busy cores.
-test-real: setup
+# The small real model that `make run` installs, in the app, the API and the commands; and two steps of training on its
+# weights, which take 5 GB of memory: ten minutes at most.
+test-real: setup $(LEARN_INSTALLED)
 	CONDUCTOR_TEST_REAL=1 $(PYTEST) -n 0 tests/integration/real
+	$(PYTEST_LEARN) -n 0 --timeout=900 $(REAL_WEIGHTS)
 
 # The pages of docs/ as a site, test-artifacts/site/index.html, in an environment of its own: 140 MB of disk. A link to a
 # page or a heading that is not there is an error; files and pictures are checked by tests/test_links.py.

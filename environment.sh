@@ -151,5 +151,8 @@ by_uv "$@" || "$folder/bin/python" -m pip install --no-compile $options "$@" > "
         "(HTTPS_PROXY, PIP_INDEX_URL for a mirror), and room on the disk? It takes $size." >&2
     exit 1
 }
+# Writes the bytecode of what commands load: where the caller forbids it, as in many containers, each call would compile
+# all of that.
+[ "$folder" != .venv ] || "$folder/bin/python" -m conductor run --no-store --pool built-in "1 + 1" > /dev/null 2>&1 || true
 own=$(identify "$folder/bin/python")
 printf '%s\n%s\n' "$own" "$sums" > "$folder/.installed"

@@ -95,6 +95,14 @@ def test_every_target_of_make_is_there(page: Path) -> None:
     assert named - targets == set()
 
 
+def test_ci_runs_the_gate_and_the_real_model() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
+    commands = {step["run"] for job in jobs.values() for step in job["steps"] if "run" in step}
+    assert {".ci/run", ".ci/audit", "make test-real"} <= commands | set(
+        jobs["beside"]["strategy"]["matrix"]["command"]
+    )
+
+
 def test_every_variable_is_read_by_the_program() -> None:
     named = {name for page in PAGES for name in re.findall(r"CONDUCTOR_[A-Z_]+\b", page.read_text("utf-8"))}
     files = [file for place in PRODUCT for file in [ROOT / place, *(ROOT / place).rglob("*")]]

@@ -204,6 +204,14 @@ def whole(built_project: Project, tmp_path: Path) -> Project:
     return Project(tmp_path / "copy ü", built_project.tools)
 
 
+def test_the_bytecode_of_commands_is_there_where_the_caller_forbids_it(project: Project) -> None:
+    own = project.folder / "conductor"
+    (own / "__main__.py").write_text("import conductor.command")
+    (own / "command.py").touch()
+    project.make("app", PYTHONDONTWRITEBYTECODE="1")
+    assert list(own.glob("__pycache__/command.*.pyc"))
+
+
 # -- what an earlier call left -----------------------------------------------------------------------
 
 

@@ -30,6 +30,8 @@ _VLLM, _LLAMA = "vllm", "llamacpp"
 _OWN_CONSTRAINTS: Mapping[str, Constraint] = {_VLLM: "regex", _LLAMA: "grammar"}
 """The strictest constraint that a server takes, by the owner in its list of models."""
 
+_NAMES: Mapping[str, str] = {_VLLM: "vLLM", _LLAMA: "llama.cpp"}
+
 _LISTING_SECONDS = 10.0
 _NO_LIST = frozenset((404, 405, 501))
 
@@ -166,7 +168,8 @@ class ModelConductor:
     async def _rungs(self, request: PlanRequest) -> tuple[list[Constraint], str]:
         """The constraints to try, strictest first, and what could not be found out about them ("": nothing).
 
-        What the pool file sets is tried alone. A checkpoint trained on the research layout thinks at length
+        What the pool file sets is tried alone; raises `WorkerError` where the server is known to pass it over
+        in silence. A checkpoint trained on the research layout thinks at length
         and in its own way, and then writes a plan: an expression would take the first and add nothing.
         """
         prefill = self.card.prompt_style == "research"
@@ -183,7 +186,7 @@ class ModelConductor:
             rungs = ["none"]
         else:
             rungs = [each for each in ("json", "none") if each not in self._refused]
-        if self._constrain != "auto" and not prefill:
+        if self._constrain in ("json", "none") and not prefill:
             return rungs, ""
         try:
             server = await self._served_by()
@@ -191,7 +194,13 @@ class ModelConductor:
             how = "to go on with the message that begins its answer" if prefill else _INSTEAD[rungs[0]]
             return rungs, f"{failure.reason}, so it is not known what serves it; asked {how}."
         own = _OWN_CONSTRAINTS.get(server)
-        if prefill or own is None or own in self._refused:
+        if self._constrain in _OWN_CONSTRAINTS.values() and own not in (None, self._constrain):
+            raise WorkerError(
+                f'{self.card.name} has constrain = "{self._constrain}", which {_NAMES[server]} does not '
+                f'read; write constrain = "{own}" or "auto" in the pool file.',
+                used=NOTHING_USED,
+            )
+        if self._constrain != "auto" or prefill or own is None or own in self._refused:
             return rungs, ""
         if own == "regex" and request.max_steps > MAX_REGEX_STEPS:
             return rungs, ""

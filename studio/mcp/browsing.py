@@ -130,7 +130,7 @@ def _session(bench: Workbench, id: str, *, principal: Principal) -> SessionDetai
             for each in store.revisions.of_session(session.id)
         ),
         runs=tuple(
-            RunEntry(**each.model_dump(include=set(RunEntry.model_fields)))
+            RunEntry(**each.model_dump(include=set(RunEntry.model_fields)), label=each.pool_label)
             for each in store.runs.of_session(session.id)
         ),
     )
@@ -165,5 +165,6 @@ def _step(bench: Workbench, id: str, run: str | None, step: int, *, principal: P
         seen=() if request is None else seen_in(request),
         output=done.output.text if done.output is not None else done.text or None,
         reasoning=done.reasoning or None,
+        label=record.pool_label,
         used=Used.of(done),
     )

@@ -30,6 +30,7 @@ class ComparedRun(Result):
     run: str
     status: str
     answer: str | None
+    label: Annotated[str | None, Field(description="set where no model answers")]
     used: Used
     seconds: float | None
 
@@ -100,6 +101,7 @@ def _side(record: RunRecord, state: RunState) -> ComparedRun:
         run=record.id,
         status=state.status,
         answer=state.answer,
+        label=record.pool_label,
         used=Used.of(state),
         seconds=state.seconds,
     )

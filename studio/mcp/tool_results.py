@@ -193,6 +193,7 @@ class RunEntry(Result):
     started_at: float
     finished_at: float | None
     answer: str | None
+    label: Annotated[str | None, Field(description="set where no model answers")]
 
 
 class SessionDetails(Result):
@@ -240,6 +241,7 @@ class StepDetails(RunStep):
     seen: tuple[Seen, ...]
     output: str | None
     reasoning: str | None
+    label: Annotated[str | None, Field(description="set where no model answers")]
     used: Used
 
 

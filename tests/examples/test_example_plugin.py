@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from studio.cli.line import main
 from tests.support.processes.installed_package import Install
 
 FOLDER = Path(__file__).parents[2] / "examples" / "plugin"
+PAGE = FOLDER.parents[1] / "docs" / "extending.md"
 POOL = """
 [conductor]
 kind = "two-readers"
@@ -52,9 +55,16 @@ def pool_of(text: str = POOL) -> Pool:
 
 
 def test_the_page_shows_its_worker_as_it_is() -> None:
-    page = (FOLDER.parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     worker = (FOLDER / "conductor_example" / "worker.py").read_text(encoding="utf-8")
     assert f"```python\n{worker}```" in page
+
+
+def test_pip_finds_all_that_it_needs_in_the_environment_of_a_checkout() -> None:
+    (block,) = re.findall(r"```toml\n(\[project\].*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    for text in (block, (FOLDER / "pyproject.toml").read_text(encoding="utf-8")):
+        for name in tomllib.loads(text)["project"].get("dependencies", ()):
+            assert distribution(name).version
 
 
 def test_its_worker_answers_a_step() -> None:

@@ -10,6 +10,7 @@ from conductor.evaluation.items import DataSet, Item
 from conductor.evaluation.score import Score
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.team_tests import TeamTest
+from conductor.values.output import SIMULATED_LABEL
 from conductor.workers.pool.pool import Pool, built_in_pool
 from conductor.workers.simulated import SimulatedWorker
 from pages.components.evaluation.record_actions import _exported
@@ -282,7 +283,9 @@ def test_disagreements_open_both_sessions_on_compare(app, bench, done):
     cells = bench.store.evaluations.cells(done)
     first = {cell.planner: cell.answered_in for cell in cells if (cell.item, cell.repeat) == (0, 0)}
     anchors = links(page)[:3]
-    assert [plainly(label) for label, _ in anchors] == ["**alpha**: 1", "**beta**: 2", "Compare"]
+    assert [plainly(label) for label, _ in anchors] == [
+        f"**alpha**: 1 · {SIMULATED_LABEL}", f"**beta**: 2 · {SIMULATED_LABEL}", "Compare",
+    ]  # fmt: skip
     assert anchors[0][1]["session"] == [first["worker:alpha"]]
     runs = [f"run:{bench.store.runs.latest(first[f'worker:{name}']).id}" for name in ("alpha", "beta")]
     assert [anchors[2][1]["left"], anchors[2][1]["right"]] == [[runs[0]], [runs[1]]]

@@ -20,7 +20,6 @@ Number = Fraction | float
 MAX_DIGITS = 1_000
 """The most digits of a numerator or denominator."""
 _MAX_BITS = int(MAX_DIGITS * math.log2(10))
-_TOO_LARGE = f"A number would have more than {MAX_DIGITS:,} digits here. Ask for a smaller one."
 
 
 class Percent(Fraction):
@@ -30,25 +29,20 @@ class Percent(Fraction):
 def computed(operation: str, *values: Number) -> Number:
     """The result of an operation of `_OPERATIONS`."""
     try:
-        result = _OPERATIONS[operation](*values)
-        if isinstance(result, Fraction):
-            return _bounded(result, Fraction(1))
-        if not math.isfinite(result):
-            raise OverflowError
-        return result
+        return _bounded(_OPERATIONS[operation](*values))
     except OverflowError:
-        raise QueryError(_TOO_LARGE) from None
+        raise QueryError(f"A number would have more than {MAX_DIGITS:,} digits. Use smaller ones.") from None
     except ZeroDivisionError:
         raise FormatError("This divides by 0, which has no value. Use another divisor.") from None
     except (TypeError, ValueError):
         raise FormatError(f"{operation} has no value for these numbers. Check what it is given.") from None
 
 
-def _bounded(value: Fraction, exponent: Fraction) -> Fraction:
-    """The value, if its power is not too large."""
-    bits = max(value.numerator.bit_length(), value.denominator.bit_length())
+def _bounded(value: Number, exponent: Fraction = Fraction(1)) -> Number:
+    """The value, if its power is not too large; raises `OverflowError`, as for an infinite float."""
+    bits = max(map(int.bit_length, value.as_integer_ratio()))
     if (bits - 1) * abs(exponent) > _MAX_BITS:
-        raise QueryError(_TOO_LARGE)
+        raise OverflowError
     return value
 
 
@@ -56,8 +50,7 @@ def _power(base: Number, exponent: Number) -> Number:
     """Exact for whole exponents, and for square roots without a remainder."""
     if isinstance(base, Fraction) and isinstance(exponent, Fraction):
         if exponent.denominator == 1:
-            # A power of 1 or -1 is never large; its exponent may be.
-            return Fraction(_bounded(base, exponent) ** int(exponent % 2 if abs(base) == 1 else exponent))
+            return Fraction(_bounded(base, exponent) ** int(exponent))
         if exponent == Fraction(1, 2) and base > 0:
             root = Fraction(*map(math.isqrt, base.as_integer_ratio()))
             if root**2 == base:
@@ -71,11 +64,9 @@ def _plus(left: Number, right: Number, sign: int = 1) -> Number:
     return left + sign * (left * right if share else right)
 
 
-def _whole(*values: Number, most: float = math.inf) -> list[int]:
+def _whole(*values: Number) -> list[int]:
     if not all(isinstance(value, Fraction) and value.denominator == 1 for value in values):
         raise ValueError("whole numbers only")
-    if max(values) > most:
-        raise OverflowError
     return list(map(int, values))
 
 
@@ -83,13 +74,14 @@ _OPERATIONS: Mapping[str, Callable[..., Number]] = {
     "add": _plus, "sub": lambda left, right: _plus(left, right, -1), "mul": operator.mul,
     "div": operator.truediv, "mod": operator.mod, "pow": _power, "neg": operator.neg, "abs": abs,
     "percent": lambda value: Percent(value / 100), "degrees": math.radians, "max": max, "min": min,
-    "factorial": lambda value: Fraction(math.factorial(*_whole(value, most=MAX_DIGITS))),
+    # That of MAX_DIGITS is too large, and is not computed for more.
+    "factorial": lambda value: Fraction(math.factorial(min(MAX_DIGITS, *_whole(value)))),
     "gcd": lambda *values: Fraction(math.gcd(*_whole(*values))),
-    "lcm": lambda *values: Fraction(math.lcm(*_whole(*values))), "ln": math.log,
+    "lcm": lambda *values: Fraction(math.lcm(*_whole(*values))), "ln": math.log, "e": lambda: math.e,
     "sqrt": lambda value: _power(value, Fraction(1, 2)), "product": lambda *values: math.prod(values),
     "floor": lambda value: Fraction(math.floor(value)), "ceil": lambda value: Fraction(math.ceil(value)),
     "sum": lambda *values: sum(values, Fraction(0)), "median": lambda *values: statistics.median(values),
-    "mean": lambda *values: sum(values, Fraction(0)) / len(values),
+    "mean": lambda *values: sum(values, Fraction(0)) / len(values), "pi": lambda: math.pi,
     **{name: getattr(math, name) for name in "sin cos tan asin acos atan exp log log10 cbrt".split()},
 }  # fmt: skip
 

@@ -28,9 +28,8 @@ CANNOT = Refusal(
     "units and dates: write the formula itself, or give this step to a language model."
 )
 _PREVIOUS = re.compile(
-    r"\b(?:the )?(?:(?:result|answer) of (?:the previous step|step \d{1,3})|"
-    r"(?:previous|visible|last) (?:result|answer|number))\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:the )?(?:(?:result|answer) of (?:the previous step|step \d{1,3})|"
+    r"(?:previous|visible|last) (?:result|answer|number))\b"
 )
 
 

@@ -17,10 +17,10 @@ from conductor.workers.calculator.arithmetic import number_text
 _UNIT = r"([A-Za-zµ]{1,20}(?:\^[23])?(?:/[A-Za-z]{1,20}(?:\^[23])?)?)"
 _AMOUNT = r"(-?\d[\d,]{0,30}(?:\.\d{1,30})?|an?|one)"
 _INTO = re.compile(rf"(?:(?:convert|change|what is) )?{_AMOUNT} ?{_UNIT} (?:in|to|into|as) {_UNIT}", re.I)
-_HOW_MANY = re.compile(rf"how many {_UNIT} (?:(?:are|is) )?(?:there )?(?:in )?{_AMOUNT} ?{_UNIT}", re.I)
 _UNIT_WORDS = (
     (r"\bdegrees? (celsius|fahrenheit|kelvin)\b", r"\1"), (r" ?° ?([CF])\b", r" deg\1"), ("²", "^2"),
     ("³", "^3"), (r"\bsquare (\w+)", r"\1^2"), (r"\bcubic (\w+)", r"\1^3"), (r" per ", "/"),
+    (rf"^how many {_UNIT} (?:(?:are|is) )?(?:there )?(?:in )?{_AMOUNT} ?{_UNIT}$", r"\2 \3 in \1"),
     (r"\b([CFK]) (in|to|into|as) ([CFK])$", r"deg\1 \2 deg\3"),
 )  # fmt: skip
 
@@ -42,14 +42,11 @@ def converted(text: str) -> Sequence[str] | None:
     text = text.strip(" ?.!")
     for pattern, words in _UNIT_WORDS:
         text = re.sub(pattern, words, text, flags=re.I)
-    if into := _INTO.fullmatch(text):
-        amount, source, target = into.groups()
-    elif how_many := _HOW_MANY.fullmatch(text):
-        target, amount, source = how_many.groups()
-    else:
+    if (conversion := _INTO.fullmatch(text)) is None:
         return None
     import pint  # noqa: PLC0415
 
+    amount, source, target = conversion.groups()
     number = Fraction(1) if amount[0].isalpha() else Fraction(amount.replace(",", ""))
     try:
         exact = registry().Quantity(number, pint_unit(source)).to(pint_unit(target)).magnitude

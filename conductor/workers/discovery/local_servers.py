@@ -19,6 +19,7 @@ import httpx
 
 from conductor.errors import PoolError
 from conductor.own_settings import setting
+from conductor.text.bounded_value import json_value
 from conductor.workers.endpoint.catalogue import ServedModel, read_catalogue
 from conductor.workers.keys.mask import NO_KEYS
 from conductor.workers.keys.services import LOCAL
@@ -32,7 +33,8 @@ SECONDS = 0.5
 """How long a server may take to send its list."""
 
 _MAX_BYTES = 1_000_000
-_OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
+_LLAMA = "llamacpp"
+_OWNERS = {"library": "Ollama", _LLAMA: "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
 """What servers write as the owner of their models."""
 
 
@@ -71,22 +73,37 @@ async def _server_at(client: httpx.AsyncClient, port: int) -> LocalServer | None
     """The server at that port, or None if no list of models comes in time."""
     base_url = f"http://127.0.0.1:{port}/v1"
     try:
-        async with asyncio.timeout(SECONDS), client.stream("GET", f"{base_url}/models") as response:
-            if (
-                response.status_code != 200
-                or response.headers.get("content-encoding", "identity") != "identity"
-            ):
-                return None
-            body = b""
-            async for piece in response.aiter_raw():
-                body += piece
-                if len(body) > _MAX_BYTES:
-                    return None
-        models = read_catalogue(body, NO_KEYS)
+        models = read_catalogue(await _body(client, f"{base_url}/models"), NO_KEYS)
     except (TimeoutError, httpx.HTTPError, ValueError):
         # Whatever else listens there is no server of models.
         return None
+    if any(model.owner == _LLAMA for model in models):
+        context = await _slot_context(client, port)
+        models = tuple(model.model_copy(update={"context": model.context or context}) for model in models)
     return LocalServer(_name(port, models), base_url, models) if models else None
+
+
+async def _slot_context(client: httpx.AsyncClient, port: int) -> int | None:
+    """The tokens of one request to llama.cpp, whose list has those of all its slots; None if unknown."""
+    try:
+        properties = json_value(await _body(client, f"http://127.0.0.1:{port}/props"))
+        size = properties["default_generation_settings"]["n_ctx"]
+    except (TimeoutError, httpx.HTTPError, ValueError, LookupError, TypeError):
+        return None
+    return size if type(size) is int and size > 0 else None
+
+
+async def _body(client: httpx.AsyncClient, url: str) -> bytes:
+    """What is there. Raises `ValueError` where it is no plain answer, `TimeoutError`, and httpx's errors."""
+    async with asyncio.timeout(SECONDS), client.stream("GET", url) as response:
+        if response.status_code != 200 or response.headers.get("content-encoding", "identity") != "identity":
+            raise ValueError("no plain answer")
+        body = b""
+        async for piece in response.aiter_raw():
+            body += piece
+            if len(body) > _MAX_BYTES:
+                raise ValueError("too long")
+    return body
 
 
 def _name(port: int, models: tuple[ServedModel, ...]) -> str:

@@ -6,6 +6,7 @@ Values and sentences; sends no request.
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import Literal
 
@@ -21,6 +22,11 @@ FindingState = Literal["well", "unsure", "failing", "skipped"]
 _SUGGESTIONS = 4
 _NAMES_COMPARED = 2000
 _NAME_CHARACTERS = 80
+_CHAT_MARK = re.compile(
+    r"<\|im_(?:start|end)\|>|</?(?:start|end)_of_turn>|<\|(?:start|end)_header_id\|>|"
+    r"<\|(?:system|user|assistant)\|>|\[/?INST\]"
+)
+"""What chat templates put around messages, which no model that knows chats writes."""
 
 
 class HealthFinding(Value):
@@ -110,6 +116,13 @@ def listed(model_name: str, served: tuple[ServedModel, ...], *, context: int | N
 
 
 def answered(completion: Completion, *, limit: int) -> HealthFinding:
+    if _CHAT_MARK.search(completion.text):
+        return unsure(
+            "answer",
+            "no chat",
+            "It answers with the marks of a chat template, as a base model does, which was taught no chats",
+            "serve its instruct version, or with the chat template that it was trained with",
+        )
     if completion.text.strip() or completion.reasoning.strip():
         return well("answer", "answers", "It answers.")
     if completion.finish_reason == "length":

@@ -18,7 +18,7 @@ MAX_LINKS = 20
 """The most operations of a sum that is read."""
 
 _OPERATIONS = {
-    "times": "*", "multiplied by": "*", "*": "*",
+    "times": "*", "multiplied by": "*", "*": "*", "x": "*", "×": "*",
     "plus": "+", "add": "+", "+": "+",
     "minus": "-", "subtract": "-", "-": "-",
 }  # fmt: skip
@@ -30,6 +30,8 @@ _LINKED = re.compile(rf"{_BEFORE}({_WORDS})\s{{1,3}}({_NUMBER})")
 _SUM = re.compile(
     rf"(?P<first>\b{_NUMBER})?(?P<links>(?:{_BEFORE}(?:{_WORDS})\s{{1,3}}{_NUMBER}){{1,{MAX_LINKS}}})"
 )
+
+_SIGN = re.compile(r"(?<=\d)\s{0,3}([-+*x×])\s{0,3}(?=\d)")
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Sum:
 
 def sum_in(text: str) -> Sum | None:
     """The longest sum in a text, or None."""
-    longest = max(_SUM.finditer(text), key=lambda match: len(match[0]), default=None)
+    longest = max(_SUM.finditer(_SIGN.sub(r" \1 ", text)), key=lambda match: len(match[0]), default=None)
     if longest is None:
         return None
     links = tuple((_OPERATIONS[word], int(number)) for word, number in _LINKED.findall(longest["links"]))
@@ -80,7 +82,7 @@ _PROPERTIES: tuple[tuple[Property, re.Pattern[str]], ...] = (
     ("currency", re.compile(r"\b(?:currency|currencies|money)\b", re.IGNORECASE)),
     ("continent", re.compile(r"\bcontinents?\b", re.IGNORECASE)),
 )
-_LETTERS = re.compile(r"\b(?:letters?|characters?|spell(?:ed|ing)?|how long)\b", re.IGNORECASE)
+_LETTERS = re.compile(r"\b(?:letters?|characters?|spell(?:ed|ing)?|how long|length)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"""(?<!\w)['"“‘]([^\W\d_]{1,40})['"”’]""")
 _WORD = re.compile(
     r"\b(?:word|letters (?:are )?(?:there )?(?:in|of)|letters (?:does|has)|how long is) ([^\W\d_]{1,40})\b",

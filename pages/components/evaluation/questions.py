@@ -22,7 +22,7 @@ from pages.components.tab.state import plain
 from pages.components.widgets.controls import compare_page_link
 from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
-from storage.records import EvaluationRecord
+from storage.records import EvaluationRecord, RunRecord
 
 _PER_PAGE = 10
 
@@ -115,19 +115,24 @@ def _question(store: SessionStore, spec: EvaluationSpec, item: Item, row: Row, *
         st.markdown(plain(item.input, limit=400))
         st.caption(plain(" · ".join(facts)))
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            for cell in row if compared else sorted(row, key=lambda cell: order[cell.planner]):
-                _answer(spec, cell, whole=compared)
-            if compared:
-                _compare(store, row)
+            row = row if compared else tuple(sorted(row, key=lambda cell: order[cell.planner]))
+            runs = [_run(store, cell) for cell in row]
+            for cell, run in zip(row, runs, strict=True):
+                _answer(spec, cell, run, whole=compared)
+            there = [f"run:{run.id}" for run in runs if run is not None]
+            if compared and len(there) == 2:
+                compare_page_link(*there, help="Both answers side by side")
 
 
-def _answer(spec: EvaluationSpec, cell: Cell, *, whole: bool) -> None:
+def _answer(spec: EvaluationSpec, cell: Cell, run: RunRecord | None, *, whole: bool) -> None:
     """The way to the session of a cell; `whole`: with the answer in its words."""
     score = cell.result.score
     name = planner_name(cell.planner, spec)
     answer = score.answer or score.verdict
-    compared = " · ".join(filter(None, (score.answer, score.reason)))
-    label = f"**{plain(name)}**: {plain(answer, limit=80)}" if whole else plain(name)
+    origin = run.pool_label if run is not None and score.answer else None
+    compared = " · ".join(filter(None, (score.answer, score.reason, origin)))
+    words = " · ".join(filter(None, (plain(answer, limit=80), origin and plain(origin))))
+    label = f"**{plain(name)}**: {words}" if whole else plain(name)
     st.page_link(
         "pages/workbench.py",
         label=label,
@@ -138,15 +143,8 @@ def _answer(spec: EvaluationSpec, cell: Cell, *, whole: bool) -> None:
     )
 
 
-def _compare(store: SessionStore, row: Row) -> None:
-    """The way to the runs of both, where they have run."""
-    runs = []
-    for cell in row:
-        try:
-            run = store.runs.latest(cell.session)
-        except StorageError:
-            run = None
-        if run is not None:
-            runs.append(f"run:{run.id}")
-    if len(runs) == 2:
-        compare_page_link(*runs, help="Both answers side by side")
+def _run(store: SessionStore, cell: Cell) -> RunRecord | None:
+    try:
+        return store.runs.latest(cell.session)
+    except StorageError:
+        return None

@@ -93,6 +93,12 @@ def print_remark(text: str) -> None:
         print_lines(f"conductor: {text}", stream=sys.stderr)
 
 
+def print_label(label: str | None) -> None:
+    """Print on stderr what is to be known of the whole pool, such as that no model is called."""
+    if label and not _quiet.get():
+        print_lines(f"({label})", stream=sys.stderr)
+
+
 def print_fault(text: str) -> None:
     """Print on stderr why something failed, also where only that is wanted."""
     print_lines(f"conductor: {text}", stream=sys.stderr, style="red")

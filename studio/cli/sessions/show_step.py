@@ -13,7 +13,7 @@ from conductor.workflow.model import Step
 from storage import RunRecord, SessionStore
 from studio.cli.options import Stored
 from studio.cli.output.shapes import Shape, usage_shape
-from studio.cli.output.terminal import UNKNOWN, tokens_cell
+from studio.cli.output.terminal import UNKNOWN, print_label, tokens_cell
 from studio.sessions.sent_request import sent_request
 
 
@@ -36,6 +36,7 @@ def show_step(
     request = sent_request(done, runs, lambda each: store.runs.state(each.id))
     if options.json:
         return options.show(_shape(record, step, planned, done, request))
+    print_label(record.pool_label)
     return options.show(None, *_described(record, state, step, request, saw=saw))
 
 
@@ -82,6 +83,7 @@ def _shape(record: RunRecord, step: int, planned: Step, done: StepState, request
         "step": step,
         "worker": planned.worker,
         "answered_by": done.answered_by(planned.worker),
+        "label": record.pool_label,
         "instruction": planned.instruction,
         "status": "reused" if done.reused else done.kept_because or done.status,
         "seen": request and [

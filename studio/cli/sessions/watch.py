@@ -12,7 +12,7 @@ from studio.cli.opening import SessionId, session_of, stored
 from studio.cli.options import App, Stored
 from studio.cli.output.progress import ProgressPrinter
 from studio.cli.output.run_end import END_WORDS, exit_code
-from studio.cli.output.terminal import name_next, print_lines, print_remark
+from studio.cli.output.terminal import name_next, print_label, print_lines, print_remark
 
 _PAUSE = 0.25
 """Seconds between two looks at the store."""
@@ -44,11 +44,14 @@ def watch(id: SessionId, options: Stored) -> int:
         state = store.runs.state(run.id)
         name_next(f"session {session[:8]}", f"sessions show {session[:8]}{options.again}")
         if options.json:
-            options.show({"session": session, "run": run.id, "status": state.status, "answer": state.answer})
+            end = {"status": state.status, "answer": state.answer, "label": run.pool_label}
+            options.show({"session": session, "run": run.id, **end})
         elif state.answer is None:
             print_remark(f"{END_WORDS[state.status]}; there is no answer.")
         elif state.answer != printed:
             print_lines(state.answer)
+        if state.answer is not None:
+            print_label(run.pool_label)
     return exit_code(state)
 
 

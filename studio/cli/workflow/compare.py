@@ -58,7 +58,8 @@ class _Side:
         revision = f"revision {self.revision} of {self.session[:8]}"
         if self.run is None or self.state is None:
             return f"{revision}, not run"
-        return f"{revision}, run {self.run.id[:8]}, {self.run.status}"
+        label = f" ({self.run.pool_label})" if self.run.pool_label else ""
+        return f"{revision}, run {self.run.id[:8]}, {self.run.status}{label}"
 
     def output(self, step: int | None) -> str | None:
         output = None if self.state is None or step is None else self.state.steps[step].output
@@ -75,6 +76,7 @@ class _Side:
             "revision": self.revision,
             "run": None if self.run is None else self.run.id,
             "status": None if self.run is None else self.run.status,
+            "label": None if self.run is None else self.run.pool_label,
             "answer": self.answer,
             "seconds": None if self.state is None else self.state.seconds,
         }

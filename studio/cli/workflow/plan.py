@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -36,7 +35,7 @@ from studio.cli.options import (
 )
 from studio.cli.output.plan_graph import plan_lines
 from studio.cli.output.shapes import Shape, findings_shape, report_shape, usage_shape
-from studio.cli.output.terminal import is_quiet, name_next, print_lines, print_remark
+from studio.cli.output.terminal import name_next, print_label, print_lines, print_remark
 from studio.cli.workflow.change import Change, changes
 from studio.cli.workflow.forecast import show_planning, unstored
 from studio.cli.workflow.parse import print_problems
@@ -167,12 +166,6 @@ def report_of(plan: Plan) -> PlanReport:
     if plan.report is None:
         raise PlanError(plan.failure or f"{plan.planner} gave no plan; ask again.")
     return plan.report
-
-
-def print_label(label: str | None) -> None:
-    """Print on stderr what is to be known of the whole pool, such as that no model is called."""
-    if label and not is_quiet():
-        print_lines(f"({label})", stream=sys.stderr)
 
 
 # -- sessions and their settings -------------------------------------------------------------------

@@ -42,6 +42,7 @@ from studio.cli.output.terminal import (
     name_next,
     print_fault,
     print_json,
+    print_label,
     print_lines,
     print_remark,
 )
@@ -50,7 +51,6 @@ from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
 from studio.cli.workflow.plan import (
     new_session,
-    print_label,
     report_of,
     session_again,
     settings_of,

@@ -234,13 +234,42 @@ async def test_by_the_strict_form_no_plan_is_repaired(strict: bool, end: type) -
     assert isinstance(events[-1], end)
 
 
-@pytest.mark.parametrize("constrain", ["regex", "json", "none"])
-async def test_a_constraint_that_is_set_is_taken_without_a_look_at_the_list(
+@pytest.mark.parametrize("constrain", ["json", "none"])
+async def test_a_constraint_that_any_server_reads_is_taken_without_a_look_at_the_list(
     fake_openai: Served, constrain: Constrain
 ) -> None:
     await items_of(conductor(fake_openai.base_url, constrain=constrain))
     assert [entry.path for entry in fake_openai.log.entries] == ["/v1/chat/completions"]
     assert held(bodies(fake_openai)[0]) == constrain
+
+
+@pytest.mark.parametrize("constrain", ["regex", "grammar"])
+async def test_a_constraint_of_one_server_is_taken_where_that_or_an_unknown_one_serves(
+    fake_openai: Served, constrain: Constrain
+) -> None:
+    with serving(FakeOpenAI(owned_by="vllm" if constrain == "regex" else "llamacpp")) as own:
+        for served in (own, fake_openai):
+            await items_of(conductor(served.base_url, constrain=constrain))
+            assert [held(body) for body in bodies(served)] == [constrain]
+
+
+@pytest.mark.parametrize(
+    ("owner", "constrain", "words"),
+    [
+        (
+            "llamacpp",
+            "regex",
+            'constrain = "regex", which llama.cpp does not read; write constrain = "grammar"',
+        ),
+        ("vllm", "grammar", 'constrain = "grammar", which vLLM does not read; write constrain = "regex"'),
+    ],
+)
+async def test_a_constraint_that_the_server_passes_over_in_silence_is_refused(
+    owner: str, constrain: Constrain, words: str
+) -> None:
+    with serving(FakeOpenAI(owned_by=owner)) as served, pytest.raises(WorkerError, match=words):
+        await items_of(conductor(served.base_url, constrain=constrain))
+    assert bodies(served) == []
 
 
 async def test_the_list_is_asked_for_once(vllm: Served) -> None:

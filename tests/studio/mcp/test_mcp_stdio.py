@@ -13,6 +13,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
 
+from conductor.values.output import SIMULATED_LABEL
+
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 ROOT = Path(__file__).parents[3]
@@ -97,7 +99,10 @@ async def test_an_agent_asks_plans_runs_lists_and_looks_at_a_step(
         view = structured(await client.call_tool("show_step", {"session": ran["session"], "step": 1}))
         assert view["seen"] == [{"step": 0, "round": None, "worker": "alpha", "response": "from alpha"}]
         assert "from alpha" in view["messages"][0]["content"]
-        assert view["output"] == "from beta"
+        assert (view["output"], view["label"]) == ("from beta", SIMULATED_LABEL)
+
+        whole = structured(await client.call_tool("show_session", {"session": ran["session"]}))
+        assert [(run["answer"], run["label"]) for run in whole["runs"]] == [("from beta", SIMULATED_LABEL)]
 
 
 @pytest.mark.thorough
@@ -201,6 +206,7 @@ async def test_two_runs_are_compared_step_by_step(server: StdioServerParameters)
         ]
         compared = structured(await client.call_tool("compare_runs", {"old": runs[0], "new": runs[1]}))
     assert compared["same_answer"] is True
+    assert [compared[side]["label"] for side in ("old", "new")] == [SIMULATED_LABEL] * 2
     assert {(step["old"], step["new"]): step["same_output"] for step in compared["steps"]} == {
         (0, 0): True,
         (1, 1): False,

@@ -71,7 +71,10 @@ def result(text: str) -> str | None:
         ("Add 5 to 7", "12"),
         ("3 to the power of 4", "81"),
         ("1^99999999999", "1"),
+        ("(" * 498 + "1+1" + ")" * 498, "2"),
+        ("-" * 900 + "1 + 2", "3"),
         ("How many km are in 5 miles?", "8.04672 km"),
+        ("How many F are in 100 C?", "212 degF"),
         ("convert 100 degrees Fahrenheit to Celsius", "37.77777778 Celsius"),
         ("90 km/h in m/s", "25 m/s"),
         ("How many seconds are there in a day?", "86400 seconds"),
@@ -147,6 +150,7 @@ def test_a_fraction_is_a_decimal_also_beyond_any_float(text: str, about: str) ->
     [
         "9**9**9**9",
         "10^100000!",
+        "2^" * 151 + "2",
         "(1/3)^99999999",
         "99999!",
         "1e999^1e999",
@@ -160,11 +164,9 @@ def test_absurd_sizes_are_refused_before_anything_is_computed(text: str) -> None
         calculation(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["(" * 300 + "1" + ")" * 300, "2^" * 151 + "2", "1+" * 900 + "1", "9" * 999 + " * 2"]
-)
-def test_a_formula_that_is_long_or_deep_without_end_is_refused(text: str) -> None:
-    with patience(), pytest.raises(FormatError, match="over 300 parts or 1,000 signs"):
+@pytest.mark.parametrize("text", ["(" * 900 + "1+1" + ")" * 900, "1+" * 900 + "1", "9" * 999 + " * 2"])
+def test_a_formula_that_is_long_without_end_is_refused(text: str) -> None:
+    with patience(), pytest.raises(FormatError, match="over 1,000 signs"):
         calculation(text)
 
 

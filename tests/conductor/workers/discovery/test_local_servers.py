@@ -12,7 +12,7 @@ from conductor.errors import PoolError
 from conductor.workers.discovery import local_servers as module
 from conductor.workers.discovery.local_servers import PORTS, listed_ports, local_servers
 from conductor.workers.keys.services import LOCAL
-from tests.support.endpoints.raw_endpoint import raw_endpoint, replies
+from tests.support.endpoints.raw_endpoint import in_turn, raw_endpoint, replies
 
 
 def listing(*names, owner="simulated"):
@@ -48,6 +48,22 @@ async def test_a_server_is_named_by_the_owner_of_its_models(listening, owner, na
     [server] = await local_servers()
     assert (server.name, server.base_url) == (name, url)
     assert [model.name for model in server.models] == ["gemma3:27b", "qwen3:8b"]
+
+
+@pytest.mark.parametrize(
+    ("properties", "context"),
+    [
+        ('{"default_generation_settings": {"n_ctx": 4096}, "total_slots": 2}', 4096),
+        ('{"default_generation_settings": {"n_ctx": 0}}', None),
+        ("[]", None),
+        ("<html>", None),
+        ("\x80", None),
+    ],
+)
+async def test_llama_cpp_names_the_context_of_one_request(listening, properties, context):
+    await listening(in_turn(listing("qwen3", owner="llamacpp"), replies(properties)))
+    [server] = await local_servers()
+    assert [(model.name, model.context) for model in server.models] == [("qwen3", context)]
 
 
 @pytest.mark.slow

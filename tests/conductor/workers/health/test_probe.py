@@ -280,11 +280,11 @@ async def test_whatever_goes_wrong_is_a_finding_with_what_to_do(
         (Completion(text="", reasoning="hm"), "answers", "well"),
         (Completion(text="", finish_reason="length"), "answers", "well"),
         (Completion(text=" \n"), "empty", "unsure"),
+        (Completion(text="What is 1 + 1?<|im_end|>\n<|im_start|>user"), "no chat", "unsure"),
+        (Completion(text="Two.<end_of_turn>"), "no chat", "unsure"),
     ],
 )
-def test_reasoning_out_of_sight_is_an_answer_and_nothing_is_none(
-    completion: Completion, word: str, state: str
-) -> None:
+def test_an_answer_shows_whether_a_model_can_be_used(completion: Completion, word: str, state: str) -> None:
     finding = answered(completion, limit=16)
     assert (finding.word, finding.state) == (word, state)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from conductor.values.output import SIMULATED_LABEL
 from conductor.workflow.file import write_plan
 from storage import SessionStore
 from studio.cli.output import terminal
@@ -79,6 +80,14 @@ def test_a_failed_step_shows_its_reason(line: Line, session: str) -> None:
 def test_a_session_shows_its_graph_with_where_each_step_is(line: Line, session: str) -> None:
     text = line("sessions", "show", session).out
     assert "  ○   1. alpha: task 1 [reused]\n  ├─● 2. alpha: task 2 (sees 1) [finished" in text
+
+
+def test_what_no_served_model_wrote_is_labelled_wherever_it_is_printed(line: Line, session: str) -> None:
+    for command in (("watch", session), ("sessions", "show", session, "--step", "3")):
+        assert f"({SIMULATED_LABEL})\n" in line(*command).err
+        assert json.loads(line(*command, "--json").out)["label"] == SIMULATED_LABEL
+    assert line("compare", session).out.count(f", finished ({SIMULATED_LABEL})\n") == 2
+    assert json.loads(line("compare", session, "--json").out)["old"]["label"] == SIMULATED_LABEL
 
 
 def test_two_runs_are_compared_by_every_name_they_have(line: Line, session: str) -> None:
