@@ -50,7 +50,7 @@ def page() -> None:
         _deleted(listed, actions)
         tab.show_notice(PLACE)
         _sessions(bench, tab, listed, actions)
-        session_dialog(listed, actions)
+        session_dialog(actions)
         _give_out(bench, listed)
         store_size(bench)
 
