@@ -5,21 +5,21 @@ The address holds which: `?evaluation=…`; `?new=yes` is the form of another on
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from conductor.errors import StorageError
+from conductor.evaluation.evaluation_table import EvaluationTable
+from conductor.evaluation.report import categories_html, planner_name, table_html
 from conductor.evaluation.report.evaluation_page import STYLES
+from conductor.evaluation.report.remarks import METHODS, remarks
 from conductor.evaluation.shipped.sets import SHIPPED
+from conductor.evaluation.spec import EvaluationSpec
 from conductor.text.formatting import quantity
 from conductor.workflow.model import Workflow
 from pages.components.evaluation.beside import beside_another
-from pages.components.evaluation.listing import evaluation_list, open_evaluation
-from pages.components.evaluation.progress import PLACE, progress_line
+from pages.components.evaluation.listing import PLACE, evaluation_list, open_evaluation, progress_line
 from pages.components.evaluation.questions import questions
 from pages.components.evaluation.record_actions import deletion_dialog, evaluation_actions, given_out
-from pages.components.evaluation.results import categories, planners_table
 from pages.components.evaluation.setup import DEMO, new_evaluation, run_demo
 from pages.components.evaluation.trials import trials_region
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
@@ -27,7 +27,7 @@ from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
-from pages.components.widgets.accuracy_figure import accuracy_figure
+from pages.components.widgets.accuracy_figure import accuracy_figure, planner_marks
 from pages.components.widgets.controls import action
 from storage.records import EvaluationRecord
 from studio.evaluation.on_data import session_of_trial
@@ -41,13 +41,10 @@ _MANY = 1_000
 # Where the state of the tab has the session that has just taken a workflow.
 _TARGET = "trial-taken"
 
-_LAYOUT = Path(__file__).parent / "components" / "evaluation" / "evaluation.css"
-
 
 def page() -> None:
     with page_notices():
         st.html(STYLES)
-        st.html(_LAYOUT)
         tab, shared = TabState(), services()
         tab.begin_page()
         named = st.query_params.get("evaluation")
@@ -140,16 +137,37 @@ def _one(shared: Services, tab: TabState, record: EvaluationRecord) -> None:
         if shared.evaluations.state(now) != state:
             st.rerun()
         progress_line(shared.evaluations, now, store.evaluations.sizes()[record.id])
-        planners_table(table_of_evaluation(store, now) if under_way else table, now.spec)
+        _planners_table(table_of_evaluation(store, now) if under_way else table, now.spec)
 
     watched()
     _trial(shared, record, done=state == "done")
     deletion_dialog(store, record, sessions=size.sessions)
     accuracy_figure(table, spec)
-    categories(table, spec)
+    _categories(table, spec)
     questions(store, record, cells)
     beside_another(store, record)
     given_out()
+
+
+def _planners_table(table: EvaluationTable, spec: EvaluationSpec) -> None:
+    with st.container(key="planners-table"):
+        st.html(table_html(table, spec, marks=planner_marks(spec)))
+    st.caption(
+        f"{METHODS} Differences are from the first planner, in percentage points; bold means p < 0.05. "
+        "Tokens, cost, calls, steps and time are means per question; “-” means unknown. The perfect "
+        "router is computed afterwards: it takes the best single worker for each question."
+    )
+    sentences = [*remarks(table, lambda planner: planner_name(planner, spec)), table.judging_words]
+    st.caption(plain(" ".join(filter(None, sentences)), limit=2000))
+
+
+def _categories(table: EvaluationTable, spec: EvaluationSpec) -> None:
+    """Accuracy by category; nothing where the questions have none."""
+    html = categories_html(table, spec, marks=planner_marks(spec))
+    if html:
+        st.subheader("By category", anchor=False)
+        with st.container(key="categories-table"):
+            st.html(html)
 
 
 def _trial(shared: Services, record: EvaluationRecord, *, done: bool) -> None:

@@ -33,13 +33,10 @@ from studio.learning.training_run import TrainingRun, read_run, runs_below
 # Between two looks at a training that is under way, and at one that another tab may go on with.
 _LIVE_SECONDS, _IDLE_SECONDS = 1.5, 5.0
 
-_LAYOUT = Path(__file__).parent / "components" / "learning" / "learning.css"
-
 
 def page() -> None:
     """Draw the page for this tab."""
     with page_notices():
-        st.html(_LAYOUT)
         tab, shared = TabState(), services()
         tab.begin_page()
         with st.container(key="machinery"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -38,12 +37,10 @@ POLL_SECONDS = 0.4
 focus_fallback("pool-test-all", "pool-stop")
 focus_fallback("pool-stop", "pool-test-all")
 
-_STYLES = Path(__file__).parent / "components" / "pool" / "pool.css"
 _PER_PAGE = 20
 
 
 def page() -> None:
-    st.html(_STYLES)
     with page_notices("pool"):
         tab = TabState()
         tab.begin_page()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from pathlib import Path
 from uuid import uuid4
 
 import streamlit as st
@@ -31,7 +30,6 @@ from studio.workbench import Workbench
 focus_fallback("undelete", "session-rows")
 
 _PER_PAGE = 20
-_STYLES = Path(__file__).parent / "components" / "sessions" / "session_list.css"
 
 
 def page() -> None:
@@ -43,7 +41,6 @@ def page() -> None:
         actions = SessionActions(bench, tab, listed)
         pool_notice()
         bench.store.processes.retry_unwritten()
-        st.html(_STYLES)
         with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
             st.title("Sessions", anchor=False)
             import_sessions(bench, tab)

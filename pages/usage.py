@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
-from pathlib import Path
 
 import streamlit as st
 
@@ -24,8 +23,6 @@ from storage import UsageKey, Use
 from studio.sessions.usage_table import UsageTable
 from studio.workbench import Workbench
 
-_STYLES = Path(__file__).parent / "components" / "usage" / "usage.css"
-
 _PERIODS: Mapping[int, str] = {7: "7 days", 30: "30 days", 0: "All"}
 _AMOUNTS: Mapping[Amount, str] = {"tokens": "Tokens", "dollars": "US dollars"}
 _KEYS: Mapping[UsageKey, str] = {
@@ -41,7 +38,6 @@ def page() -> None:
     with page_notices():
         tab, bench = TabState(), workbench()
         tab.begin_page()
-        st.html(_STYLES)
         with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
             st.title("Usage", anchor=False)
         has_pool = pool_notice()

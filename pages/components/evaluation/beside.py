@@ -31,6 +31,7 @@ def beside_another(store: SessionStore, record: EvaluationRecord) -> None:
     others = {each.id: each for each in store.evaluations.listed()[:_OFFERED] if each.id != record.id}
     if not others:
         return
+    names = {id: f"{each.spec.data} · {clock(each.created_at)}" for id, each in others.items()}
     st.subheader("Compare with another evaluation", anchor=False)
     chosen = st.query_params.get(_PARAMETER)
     key = show_stored("evaluation-beside", chosen if chosen in others else None)
@@ -43,7 +44,7 @@ def beside_another(store: SessionStore, record: EvaluationRecord) -> None:
 
     st.selectbox(
         "Another evaluation", list(others), index=None, key=key, placeholder="Choose an evaluation",
-        format_func=distinct_labels({id: _name(each) for id, each in others.items()}),
+        format_func=distinct_labels(names),
         label_visibility="collapsed", on_change=on_choice(key, select), width=420,
     )  # fmt: skip
     other = others.get(chosen or "")
@@ -59,10 +60,6 @@ def beside_another(store: SessionStore, record: EvaluationRecord) -> None:
     text_table(rows, key="evaluations-compared", label="Both evaluations", columns=columns, narrow=True)
     if len(rows) > 1:
         st.caption(f"p is adjusted over the {len(rows)} planners (Holm).")
-
-
-def _name(record: EvaluationRecord) -> str:
-    return f"{record.spec.data} · {clock(record.created_at)}"
 
 
 def _row(planner: PlannerTwice, record: EvaluationRecord, other: EvaluationRecord) -> Row:

@@ -77,7 +77,10 @@ def found_models(bench: Workbench, tab: TabState) -> None:
                     _offer(bench, offer)
             for name in _sets_to_use():
                 with row():
-                    _set(name)
+                    st.markdown(_SETS[name].row)
+                    st.space("stretch")
+                    key = f"found-use-{name}"
+                    action(_SETS[name].use, None, _pressed, _use_set, name, key=key, place="found")
             with row():
                 st.caption("Keys are stored with the app's secrets, never in a session.", width="content")
                 st.space("stretch")
@@ -148,12 +151,6 @@ def _sets_to_use() -> Sequence[str]:
         return ()  # the page that shows the file reports it
     others = [name for name, each in _SETS.items() if toml_value(each.text) != tables]
     return others if len(others) < len(_SETS) else ()
-
-
-def _set(name: str) -> None:
-    st.markdown(_SETS[name].row)
-    st.space("stretch")
-    action(_SETS[name].use, None, _pressed, _use_set, name, key=f"found-use-{name}", place="found")
 
 
 def _pressed(use: Callable[..., None], *args: object) -> None:

@@ -82,7 +82,8 @@ def session_row(
                 args=(session.id,),
             ):
                 st.switch_page("pages/workbench.py", query_params={"session": session.id})
-            st.caption(f"{plain(' · '.join(_facts(session)), limit=600)}{_tags(session)}")
+            tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in session.tags)
+            st.caption(f"{plain(' · '.join(_facts(session)), limit=600)}{tags}")
             if snippet is not None:
                 st.caption(snippet_line(snippet))
         if session.deleted_at is None:
@@ -120,10 +121,6 @@ def _facts(session: SessionSummary) -> list[str]:
     if session.origin is not None and session.origin in _ORIGINS:
         facts.append(_ORIGINS[session.origin])
     return facts
-
-
-def _tags(session: SessionSummary) -> str:
-    return "".join(f" :gray-badge[{plain(tag)}]" for tag in session.tags)
 
 
 def snippet_line(snippet: Snippet) -> str:

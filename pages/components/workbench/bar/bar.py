@@ -38,7 +38,9 @@ def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         if tab.view_only is None:
             _title(bench, tab, view.session)
         else:
-            _fixed_title(view.session)
+            with st.container(key="session-head"):
+                st.title(plain(view.session.title, limit=90), anchor=False)
+                st.markdown(f"**{plain(view.session.title, limit=90)}**")
             with st.container(key="view-only"):
                 st.badge("View only", icon=":material/visibility:", color="primary", help=_VIEW_ONLY)
         if label := (view.session if view.run is None else view.run).pool_label:
@@ -90,12 +92,6 @@ def _title(bench: Workbench, tab: TabState, session: Session) -> None:
             label_visibility="collapsed",
             on_change=committing(tab, key, renamed),
         )
-
-
-def _fixed_title(session: Session) -> None:
-    with st.container(key="session-head"):
-        st.title(plain(session.title, limit=90), anchor=False)
-        st.markdown(f"**{plain(session.title, limit=90)}**")
 
 
 def _state(view: SessionView) -> None:

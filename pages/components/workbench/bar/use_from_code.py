@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from pathlib import Path
 from typing import NamedTuple, cast
 
 import streamlit as st
@@ -24,9 +23,6 @@ from studio.workbench import Workbench
 POLL_SECONDS = 0.25
 
 
-_STYLES = Path(__file__).with_suffix(".css")
-
-
 _WHAT = {"workflow": "This workflow", "conductor": "A new plan for each question"}
 
 
@@ -45,7 +41,6 @@ def use_from_code(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw it for a session that has a workflow."""
     if view.head is None:
         return
-    st.html(_STYLES)
     with st.container(key="code-panel"):
         what = choice("What to ask", _WHAT, key="code-what", default="workflow")
         model = f"workflow:{view.head.id}" if what == "workflow" else "conductor"
