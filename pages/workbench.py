@@ -9,7 +9,9 @@ import streamlit as st
 from conductor.errors import StorageError
 from conductor.workers.health.probe import unconfirmed_in
 from pages.components.graph import load_library
+from pages.components.keyboard.focus import focus_fallback
 from pages.components.panes import STYLES, pane_handle
+from pages.components.pool.offers import first_models
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.page_part import PagePart
@@ -34,9 +36,11 @@ from pages.components.workbench.question.conversation import conversation_view
 from pages.components.workbench.reading import reading_pane
 from pages.components.workbench.sidebar import sidebar
 from pages.components.workbench.step.nested import inner_view
-from pages.components.workbench.welcome.stage import Stage
-from pages.components.workbench.welcome.welcome import welcome
+from pages.components.workbench.welcome.gallery import gallery
+from pages.components.workbench.welcome.stage import Stage, stage
 from studio.workbench import Workbench, marks
+
+focus_fallback("welcome", "stop", "run", "query")
 
 
 def page() -> None:
@@ -70,7 +74,7 @@ def page() -> None:
             return
         sidebar(bench, tab, view)
         if start is not None:
-            welcome(bench, tab, start)
+            _welcome(bench, tab, start)
         if current is None or view is None:
             return
         show_news(bench, tab, view)
@@ -94,6 +98,22 @@ def _current(bench: Workbench, tab: TabState) -> CurrentView | None:
         # The rest of the page still offers a way on: another session, a new query.
         st.error(plain(str(error)), icon=":material/error:")
         return None
+
+
+def _welcome(bench: Workbench, tab: TabState, current: Stage) -> None:
+    """No session is open: a recorded run that plays, what can be asked, and what to begin with."""
+    with st.container(key="welcome", gap="small"):
+        with st.container(key="welcome-head", gap="small"):
+            st.title("Conductor Studio", anchor=False)
+            st.markdown(
+                "A Conductor splits your question into steps and gives each to a model; you see the plan, "
+                "change it, and rerun only what changed."
+            )
+        stage(bench, tab, current)
+        with st.container(key="welcome-composer"):
+            composer(bench, tab, None)
+        gallery(bench, tab)
+        first_models(bench, tab)
 
 
 def _unplanned(bench: Workbench, tab: TabState, current: CurrentView) -> None:
@@ -134,9 +154,7 @@ def _session(bench: Workbench, tab: TabState, current: CurrentView) -> None:
 
 
 def _canvas(bench: Workbench, tab: TabState, now: SessionView) -> None:
-    # The graph is as high as this; what opens inside a step takes its room below it.
-    with st.container(key="graph-room", gap=None):
-        graph(bench, tab, now)
+    graph(bench, tab, now)
     inner_view(bench, tab, now)
 
 

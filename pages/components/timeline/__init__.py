@@ -67,8 +67,9 @@ def run_timeline(
     def wished() -> None:
         wish = trigger_value(key, "replay")
         if wish and recorded:
-            asked = read_replay(wish, run=run, revision=revision, seconds=recorded, now=time.time())
-            on_replay(asked, str(wish.get("mark")))
+            now = time.time()
+            replay = read_replay(wish, run=run, revision=revision, seconds=recorded, now=now)
+            on_replay(replay, str(wish.get("mark")))
 
     # What is selected counts in the browser only where it is the answer to the last choice that was sent.
     last = st.session_state[key].selected if key in st.session_state else None

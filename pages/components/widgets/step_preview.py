@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from conductor.markdown import STYLES, Rendered, rendered
+from conductor.markdown import STYLES, rendered
 from conductor.workflow.model import MAX_STEPS
 from pages.components.streamlit_patches.component import component
 from pages.components.streamlit_patches.katex import katex_script
@@ -72,6 +72,4 @@ def _texts(preview: Preview) -> dict[str, Any]:
     return {"output": output, "instruction": preview.instruction[:MOST]}
 
 
-@lru_cache(maxsize=2 * MAX_STEPS)
-def _beginning(text: str) -> Rendered:
-    return rendered(text)
+_beginning = lru_cache(maxsize=2 * MAX_STEPS)(rendered)

@@ -10,7 +10,7 @@ from conductor.errors import ConductorError
 from conductor.evaluation.report.evaluation_page import STYLES
 from conductor.text.formatting import quantity
 from conductor.workflow.model import Workflow
-from pages.components.evaluation.progress import progress_line
+from pages.components.evaluation.listing import progress_line
 from pages.components.evaluation.trials import trials_region
 from pages.components.tab.services import services
 from pages.components.tab.state import TabState, plain
