@@ -45,9 +45,8 @@ def index_pages(pages: Sequence[str], *, title: str, icon: Path, styles: str) ->
 
     `icon` is an SVG file; `styles` is CSS that counts from a page's first moment.
     """
-    original = Path(file_util.get_static_dir(), "index.html").read_text(encoding="utf-8")
     image = b64encode(icon.read_bytes()).decode("ascii")
-    named = original.replace("<title>Streamlit</title>", f"<title>{escape(title)}</title>")
+    named = _original().replace("<title>Streamlit</title>", f"<title>{escape(title)}</title>")
     named = named.replace('href="./favicon.png"', f'href="data:image/svg+xml;base64,{image}"')
     # In the body: of two equal selectors the later one counts, and Streamlit adds its own to the head.
     styled = named.replace("<body>", f"<body>\n    <style>{styles}</style>", 1)
@@ -59,6 +58,10 @@ def index_pages(pages: Sequence[str], *, title: str, icon: Path, styles: str) ->
         Route(base, partial(_answer, first)),
         *(Route(f"{base}{page}", partial(_answer, other)) for page in pages),
     ]
+
+
+def _original() -> str:
+    return Path(file_util.get_static_dir(), "index.html").read_text(encoding="utf-8")
 
 
 async def _answer(document: str, _request: Request) -> Response:
