@@ -14,8 +14,8 @@ from typing import Any
 from conductor.markdown import STYLES, rendered
 from conductor.workflow.model import MAX_STEPS
 from pages.components.streamlit_patches.component import component
-from pages.components.streamlit_patches.katex import katex_script
-from pages.components.widgets.rendered_text import HTML, SHEETS
+from pages.components.widgets.rendered_text import rendering
+from pages.components.widgets.text_block import HTML, SHEETS, Stretch
 
 MOST = 1_500
 """Characters of a text: what is seen of it without scrolling, and a little more."""
@@ -61,14 +61,7 @@ def _texts(preview: Preview) -> dict[str, Any]:
     if not preview.output:
         return {"output": None, "instruction": preview.instruction[:MOST]}
     text = preview.output[:MOST]
-    document = _beginning(text)
-    output = {
-        "text": text,
-        "blocks": list(document.blocks),
-        "marked": document.marked,
-        "problem": document.problem,
-        "katex": katex_script() if document.mathematics else "",
-    }
+    output = {"parts": [Stretch(text)], "rendering": rendering(_beginning(text))}
     return {"output": output, "instruction": preview.instruction[:MOST]}
 
 
