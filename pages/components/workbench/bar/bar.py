@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.keyboard.focus import focus_fallback
-from pages.components.tab.page_part import PagePart, committing, shows
+from pages.components.tab.page_part import PagePart, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.replay import moment_text
 from pages.components.view_models.session import SessionView, state_text
@@ -85,12 +85,11 @@ def _title(bench: Workbench, tab: TabState, session: Session) -> None:
 
     with st.container(key="session-head"):
         st.title(plain(session.title, limit=90), anchor=False)
-        shows(tab, key, session.title)
         st.text_input(
             "Title",
             key=key,
             label_visibility="collapsed",
-            on_change=committing(tab, key, renamed),
+            on_change=shows(tab, key, session.title, renamed),
         )
 
 
