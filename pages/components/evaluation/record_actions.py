@@ -88,12 +88,7 @@ def deletion_dialog(store: SessionStore, record: EvaluationRecord, *, sessions: 
             f"This removes the results of **{plain(record.spec.data, limit=110)}** for good. Its "
             f"{quantity(sessions, 'session')} move to the deleted sessions, where you can restore them."
         )
-        with st.container(horizontal=True):
-            label, icon = "Delete the evaluation", ":material/delete_forever:"
-            if st.button(label, key="evaluation-delete-now", type="primary", icon=icon, on_click=delete):
-                st.rerun()
-            if st.button("Cancel", key="evaluation-delete-cancel", on_click=_DELETION.close):
-                st.rerun()
+        _DELETION.buttons("Delete the evaluation", "delete_forever", delete, key="evaluation-delete-now")
 
     if _DELETION.content == record.id:
         _DELETION.show("Delete this evaluation", draw)

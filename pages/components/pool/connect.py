@@ -23,7 +23,6 @@ from pages.components.pool.form import service_field
 from pages.components.pool.offers import key_on_trial
 from pages.components.tab.services import services
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action
 from pages.components.widgets.dialog import Dialog
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.pool_saving import save
@@ -97,19 +96,9 @@ def _address(bench: Workbench, connection: Connection) -> None:
             f"{secrets_path()}; the pool file has only this name.",
         )
     st.caption("Listing models sends the key to this URL only.")
-    _fault(connection)
-    with st.container(horizontal=True):
-        action(
-            "List models",
-            "list",
-            _list,
-            bench,
-            connection,
-            key="connect-list",
-            type="primary",
-            redraw=False,
-        )
-        st.button("Cancel", key="connect-cancel", on_click=_CONNECTION.close)
+    _CONNECTION.buttons(
+        "List models", "list", _list, bench, connection, key="connect-list", fault=connection.fault
+    )
 
 
 def _list(bench: Workbench, connection: Connection) -> None:
@@ -163,12 +152,9 @@ def _models(connection: Connection, offer: Offer) -> None:
         format_func=distinct_labels({_AS_NOW: "No change", **{name: name for name in names}}),
         key=_key("planner"),
     )
-    _fault(connection)
-    with st.container(horizontal=True):
-        action(
-            "Add and test", "add", _add, connection, offer, key="connect-add", type="primary", redraw=False
-        )
-        st.button("Cancel", key="connect-cancel", on_click=_CONNECTION.close)
+    _CONNECTION.buttons(
+        "Add and test", "add", _add, connection, offer, key="connect-add", fault=connection.fault
+    )
 
 
 def _add(connection: Connection, offer: Offer) -> None:
@@ -190,10 +176,3 @@ def _add(connection: Connection, offer: Offer) -> None:
     services().probe.begin(new)
     _CONNECTION.close()
     TabState().ask_redraw()
-
-
-def _fault(connection: Connection) -> None:
-    # A container that is always there holds the buttons in place, and the focus with them.
-    with st.container(key="connect-fault"):
-        if connection.fault:
-            st.error(plain(connection.fault), icon=":material/error:")

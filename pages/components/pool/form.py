@@ -30,7 +30,6 @@ from pages.components.pool.fields import (
 )
 from pages.components.streamlit_patches.initial_values import note_drawn, on_choice, show_first
 from pages.components.tab.state import plain
-from pages.components.widgets.controls import action
 from pages.components.widgets.dialog import Dialog
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.pool_saving import save
@@ -108,7 +107,7 @@ def _draw(form: Form) -> None:
             f"The kind **{plain(other)}** comes from an installed package and has no form here. Change its "
             "keys in the file as text, below the table of workers."
         )
-        st.button("Close", key="pool-cancel", on_click=_FORM.close)
+        st.button("Close", key="pool-form-cancel", on_click=_FORM.close)
         return
     kind = _kind(form)
     faults = cast("dict[str, str]", st.session_state.get(_FAULTS, {}))
@@ -133,16 +132,10 @@ def _draw(form: Form) -> None:
         st.caption(
             f"{plain(str(form.document.path))} will be created. Its workers replace the built-in ones."
         )
-    # A container that is always there holds the buttons in place, and the focus with them.
-    with st.container(key="pool-summary"):
-        if faults:
-            labels = ", ".join(field.label for field in (*usual, *others) if field.key in faults)
-            # Beside the button, which may be far from the field.
-            summary = faults.get(_GENERAL) or f"Not saved. Check: {labels}."
-            st.error(plain(summary), icon=":material/error:")
-    with st.container(horizontal=True):
-        action("Save", "save", _save, form, kind, key="pool-save", type="primary", redraw=False)
-        st.button("Cancel", key="pool-cancel", on_click=_FORM.close)
+    labels = ", ".join(field.label for field in (*usual, *others) if field.key in faults)
+    # Beside the button, which may be far from the field.
+    summary = (faults.get(_GENERAL) or f"Not saved. Check: {labels}.") if faults else ""
+    _FORM.buttons("Save", "save", _save, form, kind, key="pool-save", fault=summary)
 
 
 def _kind(form: Form) -> TableKind:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import streamlit as st
 
@@ -173,14 +172,7 @@ def _creation(store: SessionStore, workers: Sequence[str], *, fault: str) -> Non
         help="Coding agents send that with each request; unless stored, their sessions cannot be opened here",
         key=_key("unstored"),
     )
-    # A container that is always there holds the buttons in place, and the focus with them.
-    with st.container(key="token-summary"):
-        if fault:
-            st.error(plain(fault), icon=":material/error:")
-    with st.container(horizontal=True):
-        create = partial(action, type="primary", redraw=False)
-        create("Create token", "key", _create, store, key="token-create-now")
-        st.button("Cancel", key="token-cancel", on_click=_DIALOG.close)
+    _DIALOG.buttons("Create token", "key", _create, store, key="token-create-now", fault=fault)
 
 
 def _amounts(*fields: tuple[str, str, float, str]) -> None:
@@ -228,10 +220,7 @@ def _revocation(store: SessionStore, token: Token) -> None:
         f"Requests with the token **{plain(token.name)}** will be refused from now on. You cannot undo this. "
         "Requests already running are completed."
     )
-    with st.container(horizontal=True):
-        revoke = partial(action, type="primary", redraw=False)
-        revoke("Revoke", "key_off", _revoke, store, token, key="token-revoke-now")
-        st.button("Cancel", key="token-cancel", on_click=_DIALOG.close)
+    _DIALOG.buttons("Revoke", "key_off", _revoke, store, token, key="token-revoke-now")
 
 
 def _revoke(store: SessionStore, token: Token) -> None:

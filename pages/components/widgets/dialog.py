@@ -8,6 +8,8 @@ from typing import Generic, Literal, TypeVar, cast
 import streamlit as st
 
 from pages.components.streamlit_patches.dialog_theme import dialog_theme
+from pages.components.tab.state import plain
+from pages.components.widgets.controls import action
 
 T = TypeVar("T")
 
@@ -60,3 +62,24 @@ class Dialog(Generic[T]):
         dialog_theme()
         title = title if isinstance(title, str) else title(opened)
         st.dialog(title, width=width, on_dismiss=self.close)(part)()
+
+    def buttons(
+        self,
+        label: str,
+        icon: str,
+        do: Callable[..., object],
+        *args: object,
+        key: str,
+        fault: str | None = None,
+    ) -> None:
+        """Draw the one that does `do(*args)` and the one that closes it, below what is wrong, "" for nothing
+        so far.
+        """
+        if fault is not None:
+            # A container that is always there holds the buttons in place, and the focus with them.
+            with st.container(key=f"{self._key}-fault"):
+                if fault:
+                    st.error(plain(fault), icon=":material/error:")
+        with st.container(horizontal=True):
+            action(label, icon, do, *args, key=key, type="primary", redraw=False)
+            st.button("Cancel", key=f"{self._key}-cancel", on_click=self.close)
