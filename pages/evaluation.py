@@ -5,6 +5,8 @@ The address holds which: `?evaluation=…`; `?new=yes` is the form of another on
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from conductor.errors import StorageError
@@ -28,7 +30,7 @@ from pages.components.tab.services import Services, services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.widgets.accuracy_figure import accuracy_figure, planner_marks
-from pages.components.widgets.controls import action
+from pages.components.widgets.controls import action, page_head, watched
 from storage.records import EvaluationRecord
 from studio.evaluation.on_data import session_of_trial
 from studio.evaluation.results import scored_cells, table_of_evaluation
@@ -45,8 +47,8 @@ _TARGET = "trial-taken"
 def page() -> None:
     with page_notices():
         st.html(STYLES)
-        tab, shared = TabState(), services()
-        tab.begin_page()
+        shared = services()
+        TabState().begin_page()
         named = st.query_params.get("evaluation")
         if named is None:
             if "new" in st.query_params:
@@ -60,13 +62,12 @@ def page() -> None:
             st.error(plain(str(error)), icon=":material/link_off:")
             _back()
             return
-        _one(shared, tab, record)
+        _one(shared, record)
 
 
 def _all(shared: Services) -> None:
     store = shared.workbench.store.evaluations
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.title("Evaluation", anchor=False)
+    with page_head("Evaluation"):
         st.space("stretch")
         st.button(
             "New evaluation",
@@ -95,8 +96,7 @@ def _all(shared: Services) -> None:
 
 def _new(shared: Services) -> None:
     _back()
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.title("New evaluation", anchor=False)
+    page_head("New evaluation")
     if pool_notice():
         new_evaluation(shared)
 
@@ -108,13 +108,12 @@ def _back() -> None:
     )  # fmt: skip
 
 
-def _one(shared: Services, tab: TabState, record: EvaluationRecord) -> None:
+def _one(shared: Services, record: EvaluationRecord) -> None:
     spec, store = record.spec, shared.workbench.store
     _back()
     state = shared.evaluations.state(record)
     under_way = state in ("waiting", "running", "elsewhere")
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.title(plain(spec.data, limit=110), anchor=False)
+    with page_head(plain(spec.data, limit=110)):
         st.space("stretch")
         evaluation_actions(store, record, under_way=under_way)
     size = store.evaluations.sizes()[record.id]
@@ -130,16 +129,12 @@ def _one(shared: Services, tab: TabState, record: EvaluationRecord) -> None:
     cells = scored_cells(store, record.id)
     table = table_of_evaluation(store, record, cells)
 
-    @st.fragment(key="evaluation-watch", run_every=seconds)
-    def watched() -> None:
-        tab.redraw_if_asked()
-        now = store.evaluations.find(record.id)
-        if shared.evaluations.state(now) != state:
-            st.rerun()
+    def draw(now: EvaluationRecord) -> None:
         progress_line(shared.evaluations, now, store.evaluations.sizes()[record.id])
         _planners_table(table_of_evaluation(store, now) if under_way else table, now.spec)
 
-    watched()
+    find, state_of = partial(store.evaluations.find, record.id), shared.evaluations.state
+    watched(find, draw, key="evaluation-watch", seconds=seconds, was=state, state=state_of)
     _trial(shared, record, done=state == "done")
     deletion_dialog(store, record, sessions=size.sessions)
     accuracy_figure(table, spec)

@@ -28,7 +28,7 @@ from pages.components.streamlit_patches.initial_values import drawn_to_the_end, 
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, access, services
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action
+from pages.components.widgets.controls import action, page_head, watched
 from pages.components.widgets.key_questions import key_questions
 from pages.components.widgets.pool_saving import PLACE, saved_notice
 
@@ -45,8 +45,7 @@ def page() -> None:
         tab = TabState()
         tab.begin_page()
         shared = services()
-        with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-            st.title("Pool", anchor=False)
+        page_head("Pool")
         path = configured_path()
         built_in = path is not None and built_in_file(path) is not None
         document = PoolDocument.opened(new_pool_file() if path is None or built_in else path)
@@ -93,12 +92,12 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
     st.caption(plain(f"{document.path} · {count:,} worker{'s' if count > 1 else ''}{label}"))
     if _may_edit():
         key_questions(unconfirmed([row.target for row in rows]), place=PLACE)
-    _members(shared, tab, document, rows, pool=pool)
-    tool_servers(tab, pool, may_try=_may_edit())
+    _members(shared, document, rows, pool=pool)
+    tool_servers(pool, may_try=_may_edit())
     if not _may_edit():
         return
     found_models(shared.workbench, tab)
-    embedding(tab)
+    embedding()
     _keys([row.target for row in rows])
     with st.expander("The file as text", icon=":material/notes:", key="pool-file"):
         text_editor(document)
@@ -115,7 +114,7 @@ def _without_file(shared: Services, tab: TabState, document: PoolDocument, *, na
     where = plain(str(document.path))
     if named:
         st.error(f"There is no pool file at {where}; add a worker to create it.", icon=":material/error:")
-        _members(shared, tab, document, [], pool=None)
+        _members(shared, document, [], pool=None)
         return
     built_in = built_in_pool()
     st.info(
@@ -124,26 +123,21 @@ def _without_file(shared: Services, tab: TabState, document: PoolDocument, *, na
         f"this machine. Its workers are stored in {where}; pool.example.toml has examples.",
         icon=":material/cloud_off:",
     )
-    _members(shared, tab, document, pool_rows(built_in), pool=None)
+    _members(shared, document, pool_rows(built_in), pool=None)
     if _may_edit():
         found_models(shared.workbench, tab)
-        embedding(tab)
+        embedding()
 
 
-def _members(
-    shared: Services, tab: TabState, document: PoolDocument, rows: Sequence[PoolRow], *, pool: Pool | None
-) -> None:
+def _members(shared: Services, document: PoolDocument, rows: Sequence[PoolRow], *, pool: Pool | None) -> None:
     """The buttons and the table, drawn again and again while a worker is tested."""
     probe = shared.probe
     if not _may_edit():
         if rows_shown := _visible(rows):
             pool_table(rows_shown, probe, None)
         return
-    polled = probe.busy
 
-    @st.fragment(key="pool-members", run_every=POLL_SECONDS if polled else None)
-    def members() -> None:
-        tab.redraw_if_asked()
+    def draw(busy: bool) -> None:
         with st.container(horizontal=True, key="pool-actions"):
             tip = "Enter a URL and a key once, then tick models"
             connect = partial(action, "Connect an endpoint", "cable", open_connection, document, help=tip)
@@ -153,7 +147,7 @@ def _members(
                 add = partial(action, "Add a Conductor", "account_tree", open_form, document, "conductor")
                 help = "Without one, the built-in planner writes the workflows by rules"
                 add(key="pool-add-conductor", help=help)
-            if probe.busy:
+            if busy:
                 action("Stop testing", "stop_circle", probe.stop, key="pool-stop")
             elif rows:
                 help = "Asks each worker for a short answer"
@@ -162,10 +156,10 @@ def _members(
         rows_shown = _visible(rows)
         if rows_shown:
             pool_table(rows_shown, probe, document)
-        if polled and not probe.busy:
-            st.rerun()
 
-    members()
+    busy = probe.busy
+    seconds = POLL_SECONDS if busy else None
+    watched(lambda: probe.busy, draw, key="pool-members", seconds=seconds, was=busy)
 
 
 def _visible(rows: Sequence[PoolRow]) -> Sequence[PoolRow]:

@@ -22,7 +22,7 @@ from pages.components.tab.download import download
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action
+from pages.components.widgets.controls import action, page_head
 from storage import EVERYTHING, SessionFilter
 from storage.search.listing import many
 from studio.workbench import Workbench
@@ -41,8 +41,7 @@ def page() -> None:
         actions = SessionActions(bench, tab, listed)
         pool_notice()
         bench.store.processes.retry_unwritten()
-        with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-            st.title("Sessions", anchor=False)
+        with page_head("Sessions"):
             import_sessions(bench, tab)
         _deleted(listed, actions)
         tab.show_notice(PLACE)

@@ -18,7 +18,7 @@ from pages.components.view_models.training_curves import DARK, LIGHT
 from pages.components.view_models.usage_chart import Amount, series_of, usage_chart
 from pages.components.view_models.usage_texts import MOST_ROWS, legend_html, sums_html, table_html
 from pages.components.view_models.workflow.card_content import worker_marks
-from pages.components.widgets.controls import choice
+from pages.components.widgets.controls import choice, page_head
 from storage import UsageKey, Use
 from studio.sessions.usage_table import UsageTable
 from studio.workbench import Workbench
@@ -38,8 +38,7 @@ def page() -> None:
     with page_notices():
         tab, bench = TabState(), workbench()
         tab.begin_page()
-        with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-            st.title("Usage", anchor=False)
+        page_head("Usage")
         has_pool = pool_notice()
         if not bench.store.ledger.used("worker"):
             _nothing_yet()

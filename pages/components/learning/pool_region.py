@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import streamlit as st
 
 from conductor.baselines.planner_file.break_even import break_even
@@ -21,7 +23,7 @@ from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.planner_learning import exam_rows, facts, learning_took
 from pages.components.widgets.accuracy_figure import accuracy_figure
-from pages.components.widgets.controls import action, expander, row
+from pages.components.widgets.controls import action, expander, page_head, row, watched
 from pages.components.widgets.pool_saving import PLACE, saved_notice
 from studio.evaluation.results import table_of_evaluation
 from studio.learning.planner_run import PlannerRun, exam_pairs
@@ -66,26 +68,20 @@ def one_planner(shared: Services, tab: TabState, name: str) -> None:
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/link_off:")
         return
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.title(plain(run.name, limit=80), anchor=False)
+    with page_head(plain(run.name, limit=80)):
         st.space("stretch")
         _use(run)
     st.caption(plain(" · ".join(facts(run))))
     saved_notice(tab)
     state = run.state
-
-    @st.fragment(key="planner-watch", run_every=_LIVE_SECONDS if state == "running" else _IDLE_SECONDS)
-    def watched() -> None:
-        tab.redraw_if_asked()
-        try:
-            now = read(shared, run.path)
-        except ConductorError:
-            st.rerun()  # which names what is wrong
-        if now.state != state:
-            st.rerun()
-        planner_progress(shared, now)
-
-    watched()
+    watched(
+        lambda: read(shared, run.path),
+        lambda now: planner_progress(shared, now),
+        key="planner-watch",
+        seconds=_LIVE_SECONDS if state == "running" else _IDLE_SECONDS,
+        was=state,
+        state=attrgetter("state"),
+    )
     if state == "done":
         more_budget(shared, run)
         _results(shared, run)

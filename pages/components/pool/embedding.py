@@ -13,30 +13,27 @@ from conductor.workers.embedded.model_hub import HUB_MODELS, HubModel, hub_addre
 from conductor.workers.pool.pool import path_to_write
 from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.tab.services import services
-from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action, row
+from pages.components.tab.state import plain
+from pages.components.widgets.controls import action, row, watched
 from storage import data_folder, default_url
 
 _POLL_SECONDS = 0.5
 
 
-def embedding(tab: TabState) -> None:
+def embedding() -> None:
     """Draw the models and a button for each, for a person who may change the pool."""
     downloads = services().downloads
-    polled = downloads.busy
 
-    @st.fragment(key="embed-part", run_every=_POLL_SECONDS if polled else None)
-    def part() -> None:
-        tab.redraw_if_asked()
+    def draw(_busy: bool) -> None:
         with st.expander("Small models on this machine", icon=":material/memory:", key="pool-embed"):
             st.caption(f"Each is downloaded from {plain(hub_address())}, once; no server, no key.")
             for model in HUB_MODELS:
                 with row():
                     _model(model)
-        if polled and not downloads.busy:
-            st.rerun()
 
-    part()
+    busy = downloads.busy
+    seconds = _POLL_SECONDS if busy else None
+    watched(lambda: downloads.busy, draw, key="embed-part", seconds=seconds, was=busy)
 
 
 def _model(model: HubModel) -> None:

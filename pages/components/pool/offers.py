@@ -29,7 +29,7 @@ from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.account import is_local
 from pages.components.tab.services import access, services
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action, row
+from pages.components.widgets.controls import action, row, watched
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.pool_saving import save, saved_notice, was_saved
 from studio.workbench import Workbench
@@ -66,11 +66,8 @@ def found_models(bench: Workbench, tab: TabState) -> None:
         finder.look(wait=_FIRST_SECONDS)
     except PoolError as error:
         st.error(plain(str(error)), icon=":material/error:")
-    polled = finder.looking
 
-    @st.fragment(key="found-part", run_every=_POLL_SECONDS if polled else None)
-    def part() -> None:
-        tab.redraw_if_asked()
+    def draw(_looking: bool) -> None:
         with st.container(border=True, key="found", gap="xsmall"):
             for offer in _offers(bench):
                 with row():
@@ -85,10 +82,10 @@ def found_models(bench: Workbench, tab: TabState) -> None:
                 st.caption("Keys are stored with the app's secrets, never in a session.", width="content")
                 st.space("stretch")
                 _paste(bench)
-        if polled and not finder.looking:
-            st.rerun()
 
-    part()
+    looking = finder.looking
+    seconds = _POLL_SECONDS if looking else None
+    watched(lambda: finder.looking, draw, key="found-part", seconds=seconds, was=looking)
 
 
 def _offers(bench: Workbench) -> Sequence[Offer]:

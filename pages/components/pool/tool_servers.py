@@ -8,22 +8,19 @@ from conductor.text.formatting import quantity
 from conductor.workers.health.tool_health import ToolServerHealth, marks, place
 from conductor.workers.pool.pool import Pool
 from pages.components.tab.services import services
-from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action, row
+from pages.components.tab.state import plain
+from pages.components.widgets.controls import action, row, watched
 
 _POLL_SECONDS = 0.5
 
 
-def tool_servers(tab: TabState, pool: Pool, *, may_try: bool) -> None:
+def tool_servers(pool: Pool, *, may_try: bool) -> None:
     """Draw the servers; `may_try`: with a button that starts one and lists its tools."""
     if not pool.tool_servers:
         return
     probe = services().tool_probe
-    polled = probe.busy
 
-    @st.fragment(key="tools-part", run_every=_POLL_SECONDS if polled else None)
-    def part() -> None:
-        tab.redraw_if_asked()
+    def draw(_busy: bool) -> None:
         with st.expander("Servers of tools", icon=":material/build:", key="pool-tools"):
             for server in pool.tool_servers:
                 with row():
@@ -36,10 +33,10 @@ def tool_servers(tab: TabState, pool: Pool, *, may_try: bool) -> None:
                         action("Try", "network_check", probe.begin, server, pool, key=key)
                 if (health := probe.health(server, pool)) is not None:
                     _state(health)
-        if polled and not probe.busy:
-            st.rerun()
 
-    part()
+    busy = probe.busy
+    seconds = _POLL_SECONDS if busy else None
+    watched(lambda: probe.busy, draw, key="tools-part", seconds=seconds, was=busy)
 
 
 def _state(health: ToolServerHealth) -> None:
