@@ -8,13 +8,13 @@ import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
 
-from pages.components.streamlit_patches import unknown_fragment
+from pages.components.streamlit_patches import messages
 
 
 @pytest.fixture
 def session(monkeypatch):
     """A session that knows the fragment "known" and collects what it is to run."""
-    monkeypatch.setattr(AppSession, "request_rerun", unknown_fragment._request)
+    monkeypatch.setattr(AppSession, "request_rerun", messages._request)
     runs = []
     return SimpleNamespace(
         _state=None,
@@ -35,7 +35,7 @@ def session(monkeypatch):
     ],
 )
 def test_a_message_for_an_unknown_fragment_draws_the_whole_page(session, message, runs):
-    unknown_fragment.take_unknown_fragments()
+    messages.take_unknown_fragments()
     sent = ClientState(query_string="a=b", **message)
     AppSession.request_rerun(session, sent)
     assert [run.fragment_id for run in session.runs] == runs
@@ -43,7 +43,7 @@ def test_a_message_for_an_unknown_fragment_draws_the_whole_page(session, message
 
 
 def test_without_a_message_the_page_is_drawn_as_before(session):
-    unknown_fragment.take_unknown_fragments()
+    messages.take_unknown_fragments()
     AppSession.request_rerun(session, None)
     assert len(session.runs) == 1
 
