@@ -1,36 +1,42 @@
-"""The pool page: the workers of the pool, their health, and the file that describes them, edited in place."""
+"""The pool page: the workers of the pool, their health, its servers of tools, small models to download, and
+the file that describes all of it, edited in place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
 from conductor.errors import PoolError
 from conductor.files.project_folder import new_pool_file
+from conductor.text.formatting import percent, quantity
+from conductor.workers.discovery.offers import with_model_file
+from conductor.workers.embedded.model_hub import HUB_MODELS, HubModel, hub_address
 from conductor.workers.health.probe import ProbeTarget, unconfirmed
+from conductor.workers.health.tool_health import ToolServerHealth, marks, place
 from conductor.workers.keys.secret import secrets_path
 from conductor.workers.pool.built_in import built_in_file
-from conductor.workers.pool.pool import Pool, built_in_pool, configured_path, read_pool
+from conductor.workers.pool.pool import Pool, built_in_pool, configured_path, path_to_write, read_pool
 from conductor.workers.pool.toml_editor import PoolDocument
 from conductor.workers.pool.toml_file import Place
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.pool.connect import connection_dialog, open_connection
-from pages.components.pool.embedding import embedding
 from pages.components.pool.file import file_fault, text_editor
 from pages.components.pool.form import open_form, pool_form
 from pages.components.pool.offers import found_models
 from pages.components.pool.table import PoolRow, key_label, pool_rows, pool_table
 from pages.components.pool.tokens import tokens_view
-from pages.components.pool.tool_servers import tool_servers
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end, show_stored, stored_key
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, access, services
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action, page_head, watched
+from pages.components.widgets.controls import action, page_head, row, watched
 from pages.components.widgets.key_questions import key_questions
 from pages.components.widgets.pool_saving import PLACE, saved_notice
+from storage import data_folder, default_url
 
 POLL_SECONDS = 0.4
 
@@ -93,11 +99,11 @@ def _with_file(shared: Services, tab: TabState, document: PoolDocument) -> None:
     if _may_edit():
         key_questions(unconfirmed([row.target for row in rows]), place=PLACE)
     _members(shared, document, rows, pool=pool)
-    tool_servers(pool, may_try=_may_edit())
+    _tool_servers(pool, may_try=_may_edit())
     if not _may_edit():
         return
     found_models(shared.workbench, tab)
-    embedding()
+    _small_models()
     _keys([row.target for row in rows])
     with st.expander("The file as text", icon=":material/notes:", key="pool-file"):
         text_editor(document)
@@ -126,7 +132,7 @@ def _without_file(shared: Services, tab: TabState, document: PoolDocument, *, na
     _members(shared, document, pool_rows(built_in), pool=None)
     if _may_edit():
         found_models(shared.workbench, tab)
-        embedding()
+        _small_models()
 
 
 def _members(shared: Services, document: PoolDocument, rows: Sequence[PoolRow], *, pool: Pool | None) -> None:
@@ -157,9 +163,7 @@ def _members(shared: Services, document: PoolDocument, rows: Sequence[PoolRow], 
         if rows_shown:
             pool_table(rows_shown, probe, document)
 
-    busy = probe.busy
-    seconds = POLL_SECONDS if busy else None
-    watched(lambda: probe.busy, draw, key="pool-members", seconds=seconds, was=busy)
+    watched(lambda: probe.busy, draw, key="pool-members", seconds=POLL_SECONDS)
 
 
 def _visible(rows: Sequence[PoolRow]) -> Sequence[PoolRow]:
@@ -195,6 +199,84 @@ def _keys(entries: Sequence[ProbeTarget]) -> None:
         with ways[1]:
             st.caption(f"In {secrets_path()}; it applies from the next call on")
             st.code("\n".join(f'{variable} = "..."' for variable in named), language=None)
+
+
+def _tool_servers(pool: Pool, *, may_try: bool) -> None:
+    """Draw the servers; `may_try`: with a button that starts one and lists its tools."""
+    if not pool.tool_servers:
+        return
+    probe = services().tool_probe
+
+    def draw(_busy: bool) -> None:
+        with st.expander("Servers of tools", icon=":material/build:", key="pool-tools"):
+            for server in pool.tool_servers:
+                with row():
+                    st.markdown(f"**{plain(server.name)}** · {plain(place(server))}", width="content")
+                    st.space("stretch")
+                    if probe.examines(server, pool):
+                        st.caption("starting", width="content")
+                    elif may_try:
+                        key = f"tools-try-{server.name}"
+                        action("Try", "network_check", probe.begin, server, pool, key=key)
+                if (health := probe.health(server, pool)) is not None:
+                    _tool_state(health)
+
+    watched(lambda: probe.busy, draw, key="tools-part", seconds=POLL_SECONDS)
+
+
+def _tool_state(health: ToolServerHealth) -> None:
+    for finding in health.complaints:
+        st.markdown(f":material/error: {plain(finding.sentence, limit=800)}")
+    if health.seconds is None:
+        return
+    count = quantity(len(health.tools), "tool")
+    st.caption(plain(f"{health.version or 'without a name'} · {health.seconds:.1f} s · {count}"))
+    rows = [
+        {"Tool": tool.name, "Marks": marks(tool), "Workers": ", ".join(health.workers[tool.name])}
+        for tool in health.tools
+    ]
+    if rows:
+        st.dataframe(rows, hide_index=True)
+
+
+def _small_models() -> None:
+    """Draw the models and a button for each, for a person who may change the pool."""
+    downloads = services().downloads
+
+    def draw(_busy: bool) -> None:
+        with st.expander("Small models on this machine", icon=":material/memory:", key="pool-embed"):
+            st.caption(f"Each is downloaded from {plain(hub_address())}, once; no server, no key.")
+            for model in HUB_MODELS:
+                with row():
+                    _model(model)
+
+    watched(lambda: downloads.busy, draw, key="embed-part", seconds=POLL_SECONDS)
+
+
+def _model(model: HubModel) -> None:
+    downloads = services().downloads
+    state = downloads.of(model)
+    st.markdown(f"**{plain(model.name)}** · {plain(model.about)}", width="content")
+    st.space("stretch")
+    if state is not None and state.busy:
+        share = state.have / state.size if state.size else 0.0
+        st.progress(min(share, 1.0), text=percent(share), width=240)
+        return
+    if state is not None and state.failure:
+        st.markdown(f":material/error: {plain(state.failure, limit=400)}")
+    if state is not None and state.file is not None:
+        st.caption(":material/check: in the pool file", width="content")
+        return
+    folder = data_folder(default_url()) / "models"
+    begin = partial(downloads.begin, model, folder, then=partial(_add_model, model))
+    action("Download", "download", begin, key=f"embed-{model.name}")
+
+
+def _add_model(model: HubModel, file: Path) -> None:
+    """Put the model into the pool file. Raises `PoolError`."""
+    path = path_to_write()
+    document, _ = with_model_file(PoolDocument.opened(path), model.name, file)
+    document.save()
 
 
 page()

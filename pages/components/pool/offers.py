@@ -83,9 +83,7 @@ def found_models(bench: Workbench, tab: TabState) -> None:
                 st.space("stretch")
                 _paste(bench)
 
-    looking = finder.looking
-    seconds = _POLL_SECONDS if looking else None
-    watched(lambda: finder.looking, draw, key="found-part", seconds=seconds, was=looking)
+    watched(lambda: finder.looking, draw, key="found-part", seconds=_POLL_SECONDS)
 
 
 def _offers(bench: Workbench) -> Sequence[Offer]:

@@ -94,12 +94,16 @@ def watched(
     *,
     key: str,
     seconds: float | None,
-    was: object,
+    was: object = None,
     state: Callable[[T], object] = bool,
 ) -> None:
     """Draw what is read, again every `seconds`; the whole page where that is no longer in the `state` that it
-    `was` in, or cannot be read.
+    `was` in, or cannot be read. Without `was` what is read is whether something is under way; where nothing
+    is, it is not read again by itself.
     """
+    if was is None:
+        was = state(read())
+        seconds = seconds if was else None
 
     @st.fragment(key=key, run_every=seconds)
     def part() -> None:

@@ -84,10 +84,8 @@ def _query(bench: Workbench, tab: TabState, view: SessionView, model: str) -> st
             tip = "Send the question through the API, as a program does"
             action("Try it", "play_arrow", begin, key="code-try", help=tip, disabled=not query.strip())
     if under_way is not None:
-        live = under_way.live
-        seconds = POLL_SECONDS if live else None
         draw = partial(_outcome, tab, under_way)
-        watched(lambda: under_way.live, lambda _: draw(), key="code-live", seconds=seconds, was=live)
+        watched(lambda: under_way.live, lambda _: draw(), key="code-live", seconds=POLL_SECONDS)
     return query
 
 
