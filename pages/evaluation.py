@@ -1,6 +1,7 @@
 """The evaluation page: planners on questions with known answers; the list of evaluations, or one of them.
 
-The address holds which: `?evaluation=…`; `?new=yes` is the form of another one.
+The address holds which: `?evaluation=…`, with `&beside=…` another one that it is compared with; `?new=yes` is
+the form of a new one.
 """
 
 from __future__ import annotations
@@ -9,31 +10,36 @@ from functools import partial
 
 import streamlit as st
 
-from conductor.errors import StorageError
+from conductor.errors import ConductorError, StorageError
+from conductor.evaluation.comparison import PlannerTwice
 from conductor.evaluation.evaluation_table import EvaluationTable
 from conductor.evaluation.report import categories_html, planner_name, table_html
 from conductor.evaluation.report.evaluation_page import STYLES
 from conductor.evaluation.report.remarks import METHODS, remarks
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import EvaluationSpec
-from conductor.text.formatting import quantity
+from conductor.evaluation.statistics import Rate
+from conductor.text.formatting import p_value, quantity
 from conductor.workflow.model import Workflow
-from pages.components.evaluation.beside import beside_another
 from pages.components.evaluation.listing import PLACE, evaluation_list, open_evaluation, progress_line
 from pages.components.evaluation.questions import questions
 from pages.components.evaluation.record_actions import deletion_dialog, evaluation_actions, given_out
 from pages.components.evaluation.setup import DEMO, new_evaluation, run_demo
 from pages.components.evaluation.trials import trials_region
-from pages.components.streamlit_patches.initial_values import drawn_to_the_end
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end, on_choice, show_stored
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.widgets.accuracy_figure import accuracy_figure, planner_marks
 from pages.components.widgets.controls import action, page_head, watched
+from pages.components.widgets.labels import distinct_labels
+from pages.components.widgets.text_block import Stretch
+from pages.components.widgets.text_table import Cell, Row, text_table
+from storage import SessionStore
 from storage.records import EvaluationRecord
 from studio.evaluation.on_data import session_of_trial
-from studio.evaluation.results import scored_cells, table_of_evaluation
+from studio.evaluation.results import compared, scored_cells, table_of_evaluation
 
 # Between two looks at an evaluation that is under way, and at one that another tab may go on with.
 _LIVE_SECONDS, _IDLE_SECONDS = 1.5, 5.0
@@ -42,6 +48,10 @@ _MANY = 1_000
 
 # Where the state of the tab has the session that has just taken a workflow.
 _TARGET = "trial-taken"
+
+_BESIDE = "beside"
+# Evaluations that are offered, newest first; older ones come by link.
+_OFFERED = 100
 
 
 def page() -> None:
@@ -140,7 +150,7 @@ def _one(shared: Services, record: EvaluationRecord) -> None:
     accuracy_figure(table, spec)
     _categories(table, spec)
     questions(store, record, cells)
-    beside_another(store, record)
+    _beside_another(store, record)
     given_out()
 
 
@@ -178,6 +188,59 @@ def _trial(shared: Services, record: EvaluationRecord, *, done: bool) -> None:
     trials_region(store, record, take=None if session is None else take, key="trial", done=done)
     if target := st.session_state.pop(_TARGET, None):
         st.switch_page("pages/workbench.py", query_params={"session": target})
+
+
+def _beside_another(store: SessionStore, record: EvaluationRecord) -> None:
+    """Draw the field and, for the one that is chosen, the comparison; nothing where there is no other one."""
+    others = {each.id: each for each in store.evaluations.listed()[:_OFFERED] if each.id != record.id}
+    if not others:
+        return
+    names = {id: f"{each.spec.data} · {clock(each.created_at)}" for id, each in others.items()}
+    st.subheader("Compare with another evaluation", anchor=False)
+    chosen = st.query_params.get(_BESIDE)
+    key = show_stored("evaluation-beside", chosen if chosen in others else None)
+
+    def select(other: str | None) -> None:
+        if other is None:
+            st.query_params.pop(_BESIDE, None)
+        else:
+            st.query_params[_BESIDE] = other
+
+    st.selectbox(
+        "Another evaluation", list(others), index=None, key=key, placeholder="Choose an evaluation",
+        format_func=distinct_labels(names),
+        label_visibility="collapsed", on_change=on_choice(key, select), width=420,
+    )  # fmt: skip
+    other = others.get(chosen or "")
+    if other is None:
+        return
+    try:
+        comparisons = compared(store, record, other)
+    except ConductorError as error:
+        st.warning(plain(str(error), limit=1000), icon=":material/difference:")
+        return
+    rows = [_twice(each, record, other) for each in comparisons]
+    columns = ["This one", clock(other.created_at), "Difference", "p"]
+    text_table(rows, key="evaluations-compared", label="Both evaluations", columns=columns, narrow=True)
+    if len(rows) > 1:
+        st.caption(f"p is adjusted over the {len(rows)} planners (Holm).")
+
+
+def _twice(planner: PlannerTwice, record: EvaluationRecord, other: EvaluationRecord) -> Row:
+    of = record.spec if planner.planner in record.spec.planners else other.spec
+    difference = planner.difference
+    figures = (
+        _share(planner.first),
+        _share(planner.second),
+        "-" if difference is None else f"{100 * difference.difference:+.1f}".replace("-", "\u2212"),
+        "-" if difference is None else p_value(difference.read_p),
+    )
+    name = planner_name(planner.planner, of)
+    return Row(name, tuple(Cell(text=(Stretch(figure),)) for figure in figures))
+
+
+def _share(rate: Rate | None) -> str:
+    return "-" if rate is None else f"{rate.mean:.1%} of {rate.questions:,}"
 
 
 page()

@@ -8,7 +8,6 @@ import streamlit as st
 
 from conductor.baselines.planner_file.break_even import break_even
 from conductor.errors import ConductorError
-from pages.components.learning.plan_pairs import plan_pair
 from pages.components.learning.planner_runs import (
     evaluation_links,
     more_budget,
@@ -18,6 +17,7 @@ from pages.components.learning.planner_runs import (
     read,
 )
 from pages.components.learning.planner_setup import new_planner
+from pages.components.learning.training_results import plan_pair
 from pages.components.learning.use import may_edit, planner_in_use, stop_using_planner, use_planner
 from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
