@@ -31,9 +31,12 @@ from pages.components.keyboard.shortcuts import shortcuts, shortcuts_buttons
 from pages.components.routes.api import api_route, response_runs, resuming_server, routes_beside
 from pages.components.routes.changes import changes
 from pages.components.streamlit_patches.connection import connection
-from pages.components.streamlit_patches.copied_cursors import copy_cursors_by_value
 from pages.components.streamlit_patches.index_page import index_pages
-from pages.components.streamlit_patches.kept_messages import keep_unsent_messages
+from pages.components.streamlit_patches.messages import (
+    copy_cursors_by_value,
+    finish_callbacks,
+    keep_unsent_messages,
+)
 from pages.components.streamlit_patches.page_message import handle_in_chosen_page
 from pages.components.streamlit_patches.startup import (
     believe_no_proxy,
@@ -43,7 +46,6 @@ from pages.components.streamlit_patches.startup import (
     leave_secrets,
     without_session,
 )
-from pages.components.streamlit_patches.uninterrupted_callbacks import finish_callbacks
 from pages.components.streamlit_patches.websocket import DisconnectGuard, allow_hosts
 from pages.components.tab import services
 from pages.components.tab.account import log_out

@@ -1,37 +1,45 @@
 """The evaluation page: planners on questions with known answers; the list of evaluations, or one of them.
 
-The address holds which: `?evaluation=…`; `?new=yes` is the form of another one.
+The address holds which: `?evaluation=…`, with `&beside=…` another one that it is compared with; `?new=yes` is
+the form of a new one.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
 import streamlit as st
 
-from conductor.errors import StorageError
+from conductor.errors import ConductorError, StorageError
+from conductor.evaluation.comparison import PlannerTwice
+from conductor.evaluation.evaluation_table import EvaluationTable
+from conductor.evaluation.report import categories_html, planner_name, table_html
 from conductor.evaluation.report.evaluation_page import STYLES
+from conductor.evaluation.report.remarks import METHODS, remarks
 from conductor.evaluation.shipped.sets import SHIPPED
-from conductor.text.formatting import quantity
+from conductor.evaluation.spec import EvaluationSpec
+from conductor.evaluation.statistics import Rate
+from conductor.text.formatting import p_value, quantity
 from conductor.workflow.model import Workflow
-from pages.components.evaluation.beside import beside_another
-from pages.components.evaluation.listing import evaluation_list, open_evaluation
-from pages.components.evaluation.progress import PLACE, progress_line
+from pages.components.evaluation.listing import PLACE, evaluation_list, open_evaluation, progress_line
 from pages.components.evaluation.questions import questions
 from pages.components.evaluation.record_actions import deletion_dialog, download_export, evaluation_actions
-from pages.components.evaluation.results import categories, planners_table
 from pages.components.evaluation.setup import DEMO, new_evaluation, run_demo
 from pages.components.evaluation.trials import trials_region
-from pages.components.streamlit_patches.initial_values import drawn_to_the_end
+from pages.components.streamlit_patches.initial_values import drawn_to_the_end, on_choice, show_stored
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
-from pages.components.widgets.accuracy_figure import accuracy_figure
-from pages.components.widgets.controls import action
+from pages.components.widgets.accuracy_figure import accuracy_figure, planner_marks
+from pages.components.widgets.controls import action, page_head, watched
+from pages.components.widgets.labels import distinct_labels
+from pages.components.widgets.text_block import Stretch
+from pages.components.widgets.text_table import Cell, Row, text_table
+from storage import SessionStore
 from storage.records import EvaluationRecord
 from studio.evaluation.on_data import session_of_trial
-from studio.evaluation.results import scored_cells, table_of_evaluation
+from studio.evaluation.results import compared, scored_cells, table_of_evaluation
 
 # Between two looks at an evaluation that is under way, and at one that another tab may go on with.
 _LIVE_SECONDS, _IDLE_SECONDS = 1.5, 5.0
@@ -41,15 +49,16 @@ _MANY = 1_000
 # Where the state of the tab has the session that has just taken a workflow.
 _TARGET = "trial-taken"
 
-_LAYOUT = Path(__file__).parent / "components" / "evaluation" / "evaluation.css"
+_BESIDE = "beside"
+# Evaluations that are offered, newest first; older ones come by link.
+_OFFERED = 100
 
 
 def page() -> None:
     with page_notices():
         st.html(STYLES)
-        st.html(_LAYOUT)
-        tab, shared = TabState(), services()
-        tab.begin_page()
+        shared = services()
+        TabState().begin_page()
         named = st.query_params.get("evaluation")
         if named is None:
             if "new" in st.query_params:
@@ -63,13 +72,12 @@ def page() -> None:
             st.error(plain(str(error)), icon=":material/link_off:")
             _back()
             return
-        _one(shared, tab, record)
+        _one(shared, record)
 
 
 def _all(shared: Services) -> None:
     store = shared.workbench.store.evaluations
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.title("Evaluation", anchor=False)
+    with page_head("Evaluation"):
         st.space("stretch")
         st.button(
             "New evaluation",
@@ -98,8 +106,7 @@ def _all(shared: Services) -> None:
 
 def _new(shared: Services) -> None:
     _back()
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.title("New evaluation", anchor=False)
+    page_head("New evaluation")
     if pool_notice():
         new_evaluation(shared)
 
@@ -111,13 +118,12 @@ def _back() -> None:
     )  # fmt: skip
 
 
-def _one(shared: Services, tab: TabState, record: EvaluationRecord) -> None:
+def _one(shared: Services, record: EvaluationRecord) -> None:
     spec, store = record.spec, shared.workbench.store
     _back()
     state = shared.evaluations.state(record)
     under_way = state in ("waiting", "running", "elsewhere")
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.title(plain(spec.data, limit=110), anchor=False)
+    with page_head(plain(spec.data, limit=110)):
         st.space("stretch")
         evaluation_actions(store, record, under_way=under_way)
     size = store.evaluations.sizes()[record.id]
@@ -133,23 +139,40 @@ def _one(shared: Services, tab: TabState, record: EvaluationRecord) -> None:
     cells = scored_cells(store, record.id)
     table = table_of_evaluation(store, record, cells)
 
-    @st.fragment(key="evaluation-watch", run_every=seconds)
-    def watched() -> None:
-        tab.redraw_on_request()
-        now = store.evaluations.find(record.id)
-        if shared.evaluations.state(now) != state:
-            st.rerun()
+    def draw(now: EvaluationRecord) -> None:
         progress_line(shared.evaluations, now, store.evaluations.sizes()[record.id])
-        planners_table(table_of_evaluation(store, now) if under_way else table, now.spec)
+        _planners_table(table_of_evaluation(store, now) if under_way else table, now.spec)
 
-    watched()
+    find, state_of = partial(store.evaluations.find, record.id), shared.evaluations.state
+    watched(find, draw, key="evaluation-watch", seconds=seconds, was=state, state=state_of)
     _trial(shared, record, done=state == "done")
     deletion_dialog(store, record, sessions=size.sessions)
     accuracy_figure(table, spec)
-    categories(table, spec)
+    _categories(table, spec)
     questions(store, record, cells)
-    beside_another(store, record)
+    _beside_another(store, record)
     download_export()
+
+
+def _planners_table(table: EvaluationTable, spec: EvaluationSpec) -> None:
+    with st.container(key="planners-table"):
+        st.html(table_html(table, spec, marks=planner_marks(spec)))
+    st.caption(
+        f"{METHODS} Differences are from the first planner, in percentage points; bold means p < 0.05. "
+        "Tokens, cost, calls, steps and time are means per question; “-” means unknown. The perfect "
+        "router is computed afterwards: it takes the best single worker for each question."
+    )
+    sentences = [*remarks(table, lambda planner: planner_name(planner, spec)), table.judging_words]
+    st.caption(plain(" ".join(filter(None, sentences)), limit=2000))
+
+
+def _categories(table: EvaluationTable, spec: EvaluationSpec) -> None:
+    """Accuracy by category; nothing where the questions have none."""
+    html = categories_html(table, spec, marks=planner_marks(spec))
+    if html:
+        st.subheader("By category", anchor=False)
+        with st.container(key="categories-table"):
+            st.html(html)
 
 
 def _trial(shared: Services, record: EvaluationRecord, *, done: bool) -> None:
@@ -165,6 +188,59 @@ def _trial(shared: Services, record: EvaluationRecord, *, done: bool) -> None:
     trials_region(store, record, take=None if session is None else take, key="trial", done=done)
     if target := st.session_state.pop(_TARGET, None):
         st.switch_page("pages/workbench.py", query_params={"session": target})
+
+
+def _beside_another(store: SessionStore, record: EvaluationRecord) -> None:
+    """Draw the field and, for the one that is chosen, the comparison; nothing where there is no other one."""
+    others = {each.id: each for each in store.evaluations.listed()[:_OFFERED] if each.id != record.id}
+    if not others:
+        return
+    names = {id: f"{each.spec.data} · {clock(each.created_at)}" for id, each in others.items()}
+    st.subheader("Compare with another evaluation", anchor=False)
+    chosen = st.query_params.get(_BESIDE)
+    key = show_stored("evaluation-beside", chosen if chosen in others else None)
+
+    def select(other: str | None) -> None:
+        if other is None:
+            st.query_params.pop(_BESIDE, None)
+        else:
+            st.query_params[_BESIDE] = other
+
+    st.selectbox(
+        "Another evaluation", list(others), index=None, key=key, placeholder="Choose an evaluation",
+        format_func=distinct_labels(names),
+        label_visibility="collapsed", on_change=on_choice(key, select), width=420,
+    )  # fmt: skip
+    other = others.get(chosen or "")
+    if other is None:
+        return
+    try:
+        comparisons = compared(store, record, other)
+    except ConductorError as error:
+        st.warning(plain(str(error), limit=1000), icon=":material/difference:")
+        return
+    rows = [_twice(each, record, other) for each in comparisons]
+    columns = ["This one", clock(other.created_at), "Difference", "p"]
+    text_table(rows, key="evaluations-compared", label="Both evaluations", columns=columns, narrow=True)
+    if len(rows) > 1:
+        st.caption(f"p is adjusted over the {len(rows)} planners (Holm).")
+
+
+def _twice(planner: PlannerTwice, record: EvaluationRecord, other: EvaluationRecord) -> Row:
+    of = record.spec if planner.planner in record.spec.planners else other.spec
+    difference = planner.difference
+    figures = (
+        _share(planner.first),
+        _share(planner.second),
+        "-" if difference is None else f"{100 * difference.difference:+.1f}".replace("-", "\u2212"),
+        "-" if difference is None else p_value(difference.read_p),
+    )
+    name = planner_name(planner.planner, of)
+    return Row(name, tuple(Cell(text=(Stretch(figure),)) for figure in figures))
+
+
+def _share(rate: Rate | None) -> str:
+    return "-" if rate is None else f"{rate.mean:.1%} of {rate.questions:,}"
 
 
 page()

@@ -6,6 +6,7 @@ The address holds which: `?planner=…`, `?run=…`.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 
 import streamlit as st
@@ -27,19 +28,17 @@ from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import Services, services
 from pages.components.tab.state import TabState, plain
+from pages.components.widgets.controls import page_head, watched
 from pages.components.widgets.pool_saving import saved_notice
 from studio.learning.training_run import TrainingRun, read_run, runs_below
 
 # Between two looks at a training that is under way, and at one that another tab may go on with.
 _LIVE_SECONDS, _IDLE_SECONDS = 1.5, 5.0
 
-_LAYOUT = Path(__file__).parent / "components" / "learning" / "learning.css"
-
 
 def page() -> None:
     """Draw the page for this tab."""
     with page_notices():
-        st.html(_LAYOUT)
         tab, shared = TabState(), services()
         tab.begin_page()
         with st.container(key="machinery"):
@@ -65,8 +64,7 @@ def page() -> None:
 
 
 def _all(shared: Services, tab: TabState) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.title("Learning", anchor=False)
+    page_head("Learning")
     usable = pool_notice()
     saved_notice(tab)
     your_pool(shared, usable=usable)
@@ -93,27 +91,25 @@ def _read(shared: Services, path: Path) -> TrainingRun:
 
 def _one(shared: Services, tab: TabState, run: TrainingRun) -> None:
     state = run.state
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.title(plain(run.name, limit=80), anchor=False)
+    with page_head(plain(run.name, limit=80)):
         st.space("stretch")
         if state == "done":
             use_button(run.trained, key="use-trained")
     st.caption(plain(" · ".join(facts(run))))
     saved_notice(tab)
 
-    @st.fragment(key="training-watch", run_every=_LIVE_SECONDS if state == "running" else _IDLE_SECONDS)
-    def watched() -> None:
-        tab.redraw_on_request()
-        try:
-            now = _read(shared, run.path)
-        except DataError:
-            st.rerun()  # which names what is wrong
-        if now.state != state:
-            st.rerun()
+    def draw(now: TrainingRun) -> None:
         progress(shared, now, threads=THREADS)
         curve_charts(now)
 
-    watched()
+    watched(
+        lambda: _read(shared, run.path),
+        draw,
+        key="training-watch",
+        seconds=_LIVE_SECONDS if state == "running" else _IDLE_SECONDS,
+        was=state,
+        state=attrgetter("state"),
+    )
     if run.results is not None:
         results_table(run.results)
     plans_before_and_after(run.path)

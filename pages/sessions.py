@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from pathlib import Path
 from uuid import uuid4
 
 import streamlit as st
@@ -23,7 +22,7 @@ from pages.components.tab.download import download
 from pages.components.tab.notices import page_notices, pool_notice
 from pages.components.tab.services import workbench
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action
+from pages.components.widgets.controls import action, page_head
 from storage import EVERYTHING, SessionFilter
 from storage.search.listing import many
 from studio.workbench import Workbench
@@ -31,7 +30,6 @@ from studio.workbench import Workbench
 focus_fallback("undelete", "session-rows")
 
 _PER_PAGE = 20
-_STYLES = Path(__file__).parent / "components" / "sessions" / "session_list.css"
 
 
 def page() -> None:
@@ -43,14 +41,12 @@ def page() -> None:
         actions = SessionActions(bench, tab, listed)
         pool_notice()
         bench.store.processes.retry_unwritten()
-        st.html(_STYLES)
-        with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-            st.title("Sessions", anchor=False)
+        with page_head("Sessions"):
             import_sessions(bench, tab)
         _deleted(listed, actions)
         tab.show_notice(PLACE)
         _sessions(bench, tab, listed, actions)
-        session_dialog(listed, actions)
+        session_dialog(actions)
         _give_out(bench, listed)
         store_size(bench)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
-from pathlib import Path
 
 import streamlit as st
 
@@ -19,12 +18,10 @@ from pages.components.view_models.training_curves import DARK, LIGHT
 from pages.components.view_models.usage_chart import Amount, series_of, usage_chart
 from pages.components.view_models.usage_texts import MOST_ROWS, legend_html, sums_html, table_html
 from pages.components.view_models.workflow.card_content import worker_marks
-from pages.components.widgets.controls import choice
+from pages.components.widgets.controls import choice, page_head
 from storage import UsageKey, Use
 from studio.sessions.usage_table import UsageTable
 from studio.workbench import Workbench
-
-_STYLES = Path(__file__).parent / "components" / "usage" / "usage.css"
 
 _PERIODS: Mapping[int, str] = {7: "7 days", 30: "30 days", 0: "All"}
 _AMOUNTS: Mapping[Amount, str] = {"tokens": "Tokens", "dollars": "US dollars"}
@@ -41,9 +38,7 @@ def page() -> None:
     with page_notices():
         tab, bench = TabState(), workbench()
         tab.begin_page()
-        st.html(_STYLES)
-        with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-            st.title("Usage", anchor=False)
+        page_head("Usage")
         has_pool = pool_notice()
         if not bench.store.ledger.used("worker"):
             _nothing_yet()

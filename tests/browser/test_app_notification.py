@@ -53,7 +53,7 @@ def test_a_run_that_ends_unseen_is_announced_once_it_is_turned_on(visit, paced_a
         page.evaluate(_HIDE, True)
     answer.released.set()
     page.wait_for_function("shown.length")
-    assert page.evaluate("shown") == [["Which one?", "Waits at a gate"]]
+    assert page.evaluate("shown") == [["Which one?", "Waits for a person"]]
     page.evaluate(_HIDE, False)
     expect(desk.button("Continue")).to_be_visible()
     page.evaluate(_HIDE, True)

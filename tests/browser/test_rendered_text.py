@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pages.components.streamlit_patches.modules import joined
-from pages.components.widgets import rendered_text
-from pages.components.widgets.rendered_text import HTML
+from pages.components.widgets import text_block
+from pages.components.widgets.text_block import HTML, Stretch
 from tests.browser.app_server import AppServer
 from tests.browser.browser_settings import Visit
 from tests.browser.contrast import assert_readable
@@ -181,8 +181,9 @@ def test_the_view_that_is_chosen_in_one_component_is_that_of_all(context: Browse
     page.route("http://localhost/", lambda route: route.fulfill(body="", content_type="text/html"))
     page.goto("http://localhost/")  # a page without an address has no storage
     page.set_content(f"<div>{HTML}</div>" * 2)
-    module = joined(Path(rendered_text.__file__).with_name("rendered_text_mount.js"))
-    data = {"label": "Answer", "text": "**Four**", "blocks": ["<p>Four</p>"], "notes": [], "marked": True}
+    module = joined(Path(text_block.__file__).with_name("text_block_mount.js"))
+    data = {"label": "Answer", "parts": [Stretch("**Four**")], "notes": [], "legend": []}
+    rendering = {"blocks": ["<p>Four</p>"], "marked": True}
     page.evaluate(
         """async ([script, data]) => {
           for (const [at, parentElement] of [...document.body.children].entries()) {
@@ -190,7 +191,7 @@ def test_the_view_that_is_chosen_in_one_component_is_that_of_all(context: Browse
             (await import(url)).default({ data, parentElement });
           }
         }""",
-        [module, data],
+        [module, data | {"rendering": rendering}],
     )
     for sources in (2, 0):
         page.get_by_role("button", name="Source").first.click()

@@ -302,7 +302,7 @@ def test_a_worker_of_an_installed_package_is_shown_and_left_as_it_is(app, file, 
     press(page, "pool-icon-change-2")
     assert any("The kind **mine** comes from an installed package" in text for text in texts(page))
     assert "pool-save" not in {button.key for button in page.button}
-    press(page, "pool-cancel")
+    press(page, "pool-form-cancel")
     press(page, "pool-icon-change-1")
     page.text_input(key="pool-2-strengths").set_value("other words")
     press(page, "pool-save")
@@ -674,6 +674,6 @@ def test_a_form_does_not_overwrite_another_change_of_the_same_worker(app, file):
 
 
 def test_cancel_closes_the_form(app, file):
-    page = press(press(app("pool"), "pool-icon-change-0"), "pool-cancel")
+    page = press(press(app("pool"), "pool-icon-change-0"), "pool-form-cancel")
     assert "pool-save" not in [button.key for button in page.button]
     assert file.read_text(encoding="utf-8") == POOL

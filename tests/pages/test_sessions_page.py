@@ -25,7 +25,7 @@ def opened(page):
 
 def ask(page, what, session=""):
     """Open a dialog, as the menus do that these tests cannot reach into."""
-    page.session_state["session-list"].dialog = (what, session)
+    page.session_state["session-dialog"] = (what, session)
     return page.run()
 
 
@@ -87,13 +87,13 @@ def test_what_is_typed_is_found_and_stands_in_the_address(app, bench, session):
     assert "q" not in page.query_params
 
 
-def test_an_address_opens_the_list_as_it_was(app, bench, session):
+def test_an_address_opens_the_list_as_it_was(app, bench, session, monkeypatch):
+    monkeypatch.setattr("pages.components.sessions.list_state.history_moved", lambda: True)
     bench.ask("Something else")
     bench.store.sessions.add_tag(session, "kept")
     page = app("sessions")
     page.query_params["tag"] = "kept"
     page.query_params["state"] = ["planned", "asleep"]
-    page.session_state["session-list"].written_at = float("-inf")
     page.run()
     assert opened(page) == [session]
     assert not page.multiselect, "the fields of closed filters would bring back what was taken away"
@@ -298,6 +298,7 @@ def test_the_last_of_three_pages_gives_way_to_the_second_not_to_the_first(app, b
 
 @pytest.mark.parametrize("place", ["<+14>-14", "<-12>12"])
 def test_an_address_may_name_every_day(app, bench, session, monkeypatch, place):
+    monkeypatch.setattr("pages.components.sessions.list_state.history_moved", lambda: True)
     monkeypatch.setenv("TZ", place)
     time.tzset()
     try:

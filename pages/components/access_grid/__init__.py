@@ -5,8 +5,8 @@ Knows Streamlit and the files beside it; knows no workflow and no run. Texts rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from pages.components.streamlit_patches.component import component
 
@@ -22,32 +22,19 @@ _grid = component(
 )
 
 
-class GridData(TypedDict):
-    """What is shown: a row a step and reader; the columns are the same steps, as what may be read.
+def access_grid(
+    data: Mapping[str, Any], *, key: str, on_select: Callable[[], None], on_edit: Callable[[], None]
+) -> Any:
+    """Show a grid of `data`: {"rows", "before", "files", "tools", "locked", "selected", "selected_at",
+    "answered", "revision"}, with a row a step as reader; the columns are the same steps, as what may be read.
 
     A row is {"name", "worker", "mark", "reads", "before", "files", "tools", "has", "written", "means",
     "edited"}: `mark` is its worker's, `reads` are 0-based, `before` is whether it sees the round before,
     `files` whether it sees what is attached, `tools` what it names of its worker's, which are `has`; there is
-    a column for each where the grid's `before`, `files` and `tools`. `locked` is why
-    nothing can be changed, or None. `selected` counts only where `selected_at` is the "at" of the last
-    choice that was sent; `answered` is the "at" of the last request that was handled.
-    """
-
-    rows: Sequence[Mapping[str, Any]]
-    before: bool
-    files: bool
-    tools: bool
-    locked: str | None
-    selected: int | None
-    selected_at: int | None
-    answered: int | None
-    revision: str
-
-
-def access_grid(
-    data: GridData, *, key: str, on_select: Callable[[], None], on_edit: Callable[[], None]
-) -> Any:
-    """Show a grid. The result, also under `st.session_state[key]`, has
+    a column for each where the grid's `before`, `files` and `tools`. `locked` is why nothing can be changed,
+    or None. `selected` counts only where `selected_at` is the "at" of the last choice that was sent;
+    `answered` is the "at" of the last request that was handled. The result, also under
+    `st.session_state[key]`, has
 
     - `selected`: {"step", "at"} (state; then `on_select`);
     - `edit`: {"wishes": [{"reader", "read", "sees"}], "at", "revision"}, where "read" is -1 for the round

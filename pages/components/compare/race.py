@@ -14,16 +14,15 @@ import streamlit as st
 
 from conductor.drawing.marks import Mark
 from conductor.errors import ConductorError
-from conductor.runs.replay import Recording, Replay, as_of, first_speed, speeds_for
+from conductor.runs.replay import Recording, Replay, as_of
 from conductor.runs.state import RunState
 from conductor.text.formatting import duration, quantity
 from conductor.workers.protocol import WorkerCard
 from conductor.workflow.model import Workflow
-from pages.components.streamlit_patches.component import trigger_value
 from pages.components.tab.state import TabState, plain
 from pages.components.timeline import run_timeline
 from pages.components.view_models.comparable import Side, address_of
-from pages.components.view_models.replay import read_replay, recording, unit_of
+from pages.components.view_models.replay import recording
 from pages.components.view_models.run_text import run_label
 from pages.components.view_models.workflow.card_content import answering, worker_marks
 from pages.components.widgets.controls import action, row
@@ -175,45 +174,24 @@ def race_clock(race: Race, cards: Mapping[str, WorkerCard]) -> None:
     left, right = race.sides
     if left.state is None or right.state is None:
         return
-    key = "compare-clock"
 
-    def wished() -> None:
-        wish = trigger_value(key, "replay")
-        if not wish or race.recorded is None:
-            return
-        seconds = max(run.seconds for run in race.recorded)
-        replay = read_replay(wish, run=_pair(left, right), revision="", seconds=seconds, now=time.time())
-        st.session_state[_REPLAY], st.session_state[_MARK] = replay, str(wish.get("mark"))
+    def wished(replay: Replay | None, mark: str) -> None:
+        st.session_state[_REPLAY], st.session_state[_MARK] = replay, mark
 
     took = [_seconds(race, at) for at in range(2)]
     seconds = max(took)
     answered = [at for at, side in enumerate(race.sides) if side.state is not None and side.state.answered]
     first = min(answered, key=took.__getitem__, default=None)
-    replay, playback = None, race.replay
-    if playback is not None:
-        replay = {"position": playback.at(time.time()), "playing": playback.playing, "speed": playback.speed}
     run_timeline(
-        {
-            "rows": [_row(side, took[at], cards, first=at == first) for at, side in enumerate(race.sides)],
-            "moments": _moments(race),
-            "run": _pair(left, right),
-            "seconds": seconds,
-            "live": race.live,
-            "path": [],
-            "unit": asdict(unit_of(seconds)),
-            "selected": None,
-            "selected_at": None,
-            "choosing": False,
-            "inspector": "",
-            "replayable": race.recorded is not None and seconds > 0,
-            "speeds": speeds_for(seconds),
-            "first_speed": first_speed(seconds),
-            "replay": replay,
-            "mark": st.session_state.get(_MARK),
-            "presented": False,
-        },
-        key=key,
-        on_select=lambda: None,
+        [_row(side, took[at], cards, first=at == first) for at, side in enumerate(race.sides)],
+        key="compare-clock",
+        run=_pair(left, right),
+        seconds=seconds,
+        live=race.live,
+        recorded=None if race.recorded is None else seconds,
+        replay=race.replay,
+        mark=st.session_state.get(_MARK),
+        moments=_moments(race),
         on_replay=wished,
     )
 

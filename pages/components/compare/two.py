@@ -61,7 +61,8 @@ def compare_two(
         _answers(compared)
         _plan(compared, cards, race, in_time=False)
     if not race.under_way:
-        _steps_list(compared)
+        # Apart from the graphs, which stay as they are while steps are opened and closed.
+        st.fragment(_steps, key="compare-list")(compared)
 
 
 def _summary(compared: Compared, race: Race) -> str:
@@ -234,16 +235,6 @@ def _words(side: Side, which: Which) -> None:
         height=200,
         steady=True,
     )
-
-
-def _steps_list(compared: Compared) -> None:
-    """Apart from the graphs, which stay as they are while steps are opened and closed."""
-
-    @st.fragment(key="compare-list")
-    def steps() -> None:
-        _steps(compared)
-
-    steps()
 
 
 def _steps(compared: Compared) -> None:

@@ -13,10 +13,10 @@ import streamlit as st
 from conductor.evaluation.report.exports import as_csv, as_latex
 from conductor.text.formatting import quantity
 from pages.components.evaluation.listing import open_evaluation
-from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.download import Download, download
 from pages.components.tab.state import plain
 from pages.components.widgets.controls import action
+from pages.components.widgets.dialog import Dialog
 from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
 from storage.records import EvaluationRecord
@@ -32,7 +32,8 @@ _FORMS: Mapping[Form, tuple[str, str, str]] = {
 }
 """How each is called, the ending of its file, and its type."""
 
-_DELETION, _FILE = "evaluation-delete-asked", "evaluation-file"
+_DELETION = Dialog[str]("evaluation-delete-asked")
+_FILE = "evaluation-file"
 
 
 def evaluation_actions(store: SessionStore, record: EvaluationRecord, *, under_way: bool) -> None:
@@ -46,7 +47,9 @@ def evaluation_actions(store: SessionStore, record: EvaluationRecord, *, under_w
         format_func=distinct_labels({form: each[0] for form, each in _FORMS.items()}), on_click=export,
     )  # fmt: skip
     help = "Stop it first" if under_way else "Also deletes the sessions of its answers"
-    action("Delete", "delete", _ask, record.id, key="evaluation-delete", help=help, disabled=under_way)
+    action(
+        "Delete", "delete", _DELETION.open, record.id, key="evaluation-delete", help=help, disabled=under_way
+    )
 
 
 def download_export() -> None:
@@ -72,35 +75,20 @@ def _exported(store: SessionStore, record: EvaluationRecord, form: Form) -> Down
 # -- deletion --------------------------------------------------------------------------------------
 
 
-def _ask(evaluation: str) -> None:
-    st.session_state[_DELETION] = evaluation
-
-
-def _close() -> None:
-    st.session_state.pop(_DELETION, None)
-
-
 def deletion_dialog(store: SessionStore, record: EvaluationRecord, *, sessions: int) -> None:
     """Draw the dialog where it was asked for."""
-    if st.session_state.get(_DELETION) != record.id:
-        return
 
     def delete() -> None:
         store.evaluations.delete(record.id)
-        _close()
+        _DELETION.close()
         open_evaluation(None)
 
-    def draw() -> None:
+    def draw(_evaluation: str) -> None:
         st.markdown(
             f"This removes the results of **{plain(record.spec.data, limit=110)}** for good. Its "
             f"{quantity(sessions, 'session')} move to the deleted sessions, where you can restore them."
         )
-        with st.container(horizontal=True):
-            label, icon = "Delete the evaluation", ":material/delete_forever:"
-            if st.button(label, key="evaluation-delete-now", type="primary", icon=icon, on_click=delete):
-                st.rerun()
-            if st.button("Cancel", key="evaluation-delete-cancel", on_click=_close):
-                st.rerun()
+        _DELETION.buttons("Delete the evaluation", "delete_forever", delete, key="evaluation-delete-now")
 
-    dialog_theme()
-    st.dialog("Delete this evaluation", on_dismiss=_close)(draw)()
+    if _DELETION.content == record.id:
+        _DELETION.show("Delete this evaluation", draw)

@@ -16,13 +16,11 @@ from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR, EvaluationSpec, JudgeSpec
 from conductor.text.formatting import dollars, named, quantity
 from conductor.values.presets import MAX_ROUNDS, Settings
-from pages.components.evaluation.listing import open_evaluation
-from pages.components.evaluation.progress import PLACE
+from pages.components.evaluation.listing import PLACE, open_evaluation
 from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.budget_fields import budget_fields
+from pages.components.widgets.budget_fields import budget_fields, forecast_figures
 from pages.components.widgets.controls import action
-from pages.components.widgets.forecast_figures import forecast_figures
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.question_choice import (
     Chosen,

@@ -3,6 +3,7 @@
 // Selecting shows at once and is reported; an edit is only requested: the picture changes when Python sends another
 // workflow.
 
+import { fillScreen } from "../streamlit_patches/shared.js";
 import { cuts, drawCard, drawCollapse, drawGate, drawPort, isNumber } from "./card.js";
 import { Collapse } from "./collapse.js";
 import { Flow } from "./flow.js";
@@ -257,14 +258,9 @@ class WorkflowGraph {
       case "show": return this.selected === null ? undefined : this.view.show(this.cards[this.selected]);
       case "in": return this.view.zoom(1.25);
       case "out": return this.view.zoom(0.8);
-      case "full": return this.fillScreen();
+      case "full": return fillScreen(this.root);
       case "fit": return this.view.fit({ animated: true });
     }
-  }
-
-  fillScreen() {
-    if (document.fullscreenElement) return document.exitFullscreen();
-    this.root.requestFullscreen?.().catch(() => {});
   }
 
   edit(request) {

@@ -34,7 +34,7 @@ function keyAction(graph, key) {
     case "+": case "=": return () => graph.view.zoom(1.25);
     case "-": return () => graph.view.zoom(0.8);
     case "0": return () => graph.view.fit({ animated: true });
-    case "f": case "F": return () => graph.fillScreen();
+    case "f": case "F": return () => graph.use("full");
     default: return null;
   }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pages.components.learning.runs import PLACE
 from pages.components.learning.use import use_button
 from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action
+from pages.components.widgets.controls import action, watched
 from studio.learning.training_run import corrected_below, trained_below
 from studio.learning.trainings import trainer
 
@@ -70,14 +71,9 @@ def _outcome(shared: Services) -> None:
     """What is under way, why the last one of this tab failed, and what others have come to."""
     path: Path | None = st.session_state.get(_LEARNING)
     if _under_way(shared):
-
-        @st.fragment(key="lessons-watch", run_every=1.0)
-        def watched() -> None:
-            if not _under_way(shared):
-                st.rerun()
-            st.markdown(":material/progress_activity: The corrections are being learnt.")
-
-        watched()
+        line = ":material/progress_activity: The corrections are being learnt."
+        read = partial(_under_way, shared)
+        watched(read, lambda _: st.markdown(line), key="lessons-watch", seconds=1.0, was=True)
     elif path is not None and (failure := shared.trainings.failure(path)) is not None:
         st.error(plain(failure, limit=600), icon=":material/error:")
     for folder, learnt in corrected_below(shared.trainings.folder)[:_MOST_TRAININGS]:

@@ -18,9 +18,8 @@ from pages.components.learning.planner_runs import PLACE, open_planner
 from pages.components.tab.services import Services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.planner_learning import METHODS, forecast_words, whole
-from pages.components.widgets.budget_fields import budget_fields
+from pages.components.widgets.budget_fields import budget_fields, forecast_figures
 from pages.components.widgets.controls import action
-from pages.components.widgets.forecast_figures import forecast_figures
 from pages.components.widgets.question_choice import (
     Chosen,
     chosen_questions,
@@ -58,7 +57,9 @@ def new_planner(shared: Services) -> None:
     chosen = chosen_questions(shared.workbench.store)
     if chosen is None:
         return
-    pool = None if chosen.pool is None or _has_workers(shared.workbench, chosen.pool) else chosen.pool
+    pool = chosen.pool
+    if pool is not None and {each.card.name for each in BUILT_IN[pool]()} <= set(shared.workbench.pool.names):
+        pool = None  # this pool has all of its workers
     bench = shared.evaluations.on(pool)
     if pool is not None:
         st.caption(plain(f"On the built-in pool “{pool}”, which needs no key."))
@@ -80,11 +81,6 @@ def new_planner(shared: Services) -> None:
         key="planner-learn", type="primary", place=PLACE, disabled=without_leave or without_judge,
         help=plain(f"In {path}"),
     )  # fmt: skip
-
-
-def _has_workers(bench: Workbench, pool: str) -> bool:
-    """Whether the pool has all workers of that built-in set."""
-    return {worker.card.name for worker in BUILT_IN[pool]()} <= set(bench.pool.names)
 
 
 def _begin(shared: Services, name: str, settings: PlannerSettings, questions: DataSet | None) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import cast
 
 import streamlit as st
 
@@ -22,15 +21,13 @@ from conductor.workers.pool.toml_editor import PoolDocument
 from pages.components.pool.fields import SERVICES
 from pages.components.pool.form import service_field
 from pages.components.pool.offers import key_on_trial
-from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.services import services
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action
+from pages.components.widgets.dialog import Dialog
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.pool_saving import save
 from studio.workbench import Workbench
 
-_CONNECTION = "pool-connection"
 _AS_NOW = ""
 _OPEN_ROWS = 4
 """Models whose strengths are written without scrolling."""
@@ -38,48 +35,37 @@ _OPEN_ROWS = 4
 
 @dataclass(frozen=True)
 class Connection:
-    """An open dialog. `offer` has all models of the endpoint once they are listed; `fault` is what is wrong.
-
-    A new `serial` makes new fields.
-    """
+    """An open dialog. `offer` has all models of the endpoint once they are listed."""
 
     document: PoolDocument
-    serial: int
     offer: Offer | None = None
     fault: str = ""
 
-    def key(self, name: str) -> str:
-        return f"connect-{self.serial}-{name}"
 
-    def typed(self, name: str) -> str:
-        return str(st.session_state.get(self.key(name)) or "").strip()
+_CONNECTION = Dialog[Connection]("pool-connection")
+
+
+def _key(name: str) -> str:
+    return f"connect-{_CONNECTION.serial}-{name}"
+
+
+def _typed(name: str) -> str:
+    return str(st.session_state.get(_key(name)) or "").strip()
 
 
 def open_connection(document: PoolDocument) -> None:
     """Show the dialog on the next run of the page."""
-    serial = st.session_state["pool-forms"] = st.session_state.get("pool-forms", 0) + 1
-    st.session_state[_CONNECTION] = Connection(document, serial)
+    _CONNECTION.open(Connection(document))
 
 
 def connection_dialog(bench: Workbench) -> None:
-    if st.session_state.get(_CONNECTION) is None:
-        return
-
-    def draw() -> None:
-        connection = cast("Connection | None", st.session_state[_CONNECTION])
-        if connection is None:
-            st.rerun()
-        elif connection.offer is None:
+    def draw(connection: Connection) -> None:
+        if connection.offer is None:
             _address(bench, connection)
         else:
             _models(connection, connection.offer)
 
-    dialog_theme()
-    st.dialog("Connect an endpoint", width="medium", on_dismiss=_close)(draw)()
-
-
-def _close() -> None:
-    st.session_state[_CONNECTION] = None
+    _CONNECTION.show("Connect an endpoint", draw, width="medium")
 
 
 # -- where it is ----------------------------------------------------------------------------------------
@@ -88,45 +74,35 @@ def _close() -> None:
 def _address(bench: Workbench, connection: Connection) -> None:
     service_field(
         "Service",
-        key=connection.key("service"),
-        address=connection.key("url"),
-        variable=connection.key("variable"),
+        key=_key("service"),
+        address=_key("url"),
+        variable=_key("variable"),
         placeholder="Choose one, or enter a URL below",
     )
-    st.text_input("URL", key=connection.key("url"), placeholder="https://api.example.com/v1")
+    st.text_input("URL", key=_key("url"), placeholder="https://api.example.com/v1")
     with st.container(horizontal=True, gap="small"):
         st.text_input(
             "Key",
-            key=connection.key("secret"),
+            key=_key("secret"),
             type="password",
             autocomplete="off",
             placeholder="Only if the endpoint needs one",
         )
         st.text_input(
             "Name of the key",
-            key=connection.key("variable"),
+            key=_key("variable"),
             placeholder="Derived from the URL",
             help="The environment variable with the key. A key entered here is stored in "
             f"{secrets_path()}; the pool file has only this name.",
         )
     st.caption("Listing models sends the key to this URL only.")
-    _fault(connection)
-    with st.container(horizontal=True):
-        action(
-            "List models",
-            "list",
-            _list,
-            bench,
-            connection,
-            key="connect-list",
-            type="primary",
-            redraw=False,
-        )
-        st.button("Cancel", key="connect-cancel", on_click=_close)
+    _CONNECTION.buttons(
+        "List models", "list", _list, bench, connection, key="connect-list", fault=connection.fault
+    )
 
 
 def _list(bench: Workbench, connection: Connection) -> None:
-    url, secret, variable = (connection.typed(name) for name in ("url", "secret", "variable"))
+    url, secret, variable = (_typed(name) for name in ("url", "secret", "variable"))
     service = next((one for one in SERVICES if one.base_url == url), None)
     offer = Offer(service.name if service else "", url, variable or None)
     try:
@@ -147,9 +123,9 @@ def _list(bench: Workbench, connection: Connection) -> None:
         if not models:
             raise PoolError(f"{offer.name} lists no chat model. Use Add a worker.")
     except PoolError as error:
-        st.session_state[_CONNECTION] = replace(connection, fault=str(error))
+        _CONNECTION.change(replace(connection, fault=str(error)))
         return
-    st.session_state[_CONNECTION] = replace(connection, offer=offer._replace(models=models), fault="")
+    _CONNECTION.change(replace(connection, offer=offer._replace(models=models), fault=""))
 
 
 # -- what of it is used -----------------------------------------------------------------------------------
@@ -161,34 +137,31 @@ def _models(connection: Connection, offer: Offer) -> None:
         f"Workers, of {len(names):,} models of {plain(offer.name)}",
         names,
         default=usual_choice(offer.name, offer.models or ()),
-        key=connection.key("models"),
+        key=_key("models"),
     )
     if chosen:
         st.caption("Strengths, which the Conductor reads")
         with st.container(height=260 if len(chosen) > _OPEN_ROWS else "content", border=False):
             for name in chosen:
-                st.text_input(plain(name), strengths_of(name) or "", key=connection.key(f"strengths {name}"))
+                st.text_input(plain(name), strengths_of(name) or "", key=_key(f"strengths {name}"))
     planners = [_AS_NOW, *names]
     st.selectbox(
         "Planner",
         planners,
         index=0 if connection.document.conductor else min(1, len(chosen)) and planners.index(chosen[0]),
         format_func=distinct_labels({_AS_NOW: "No change", **{name: name for name in names}}),
-        key=connection.key("planner"),
+        key=_key("planner"),
     )
-    _fault(connection)
-    with st.container(horizontal=True):
-        action(
-            "Add and test", "add", _add, connection, offer, key="connect-add", type="primary", redraw=False
-        )
-        st.button("Cancel", key="connect-cancel", on_click=_close)
+    _CONNECTION.buttons(
+        "Add and test", "add", _add, connection, offer, key="connect-add", fault=connection.fault
+    )
 
 
 def _add(connection: Connection, offer: Offer) -> None:
     by_name = {model.name: model for model in offer.models or ()}
-    chosen = [name for name in st.session_state[connection.key("models")] if name in by_name]
-    planner = by_name.get(connection.typed("planner"))
-    strengths = {name: connection.typed(f"strengths {name}") for name in chosen}
+    chosen = [name for name in st.session_state[_key("models")] if name in by_name]
+    planner = by_name.get(_typed("planner"))
+    strengths = {name: _typed(f"strengths {name}") for name in chosen}
     try:
         if not chosen and planner is None:
             raise PoolError("Choose at least one model.")
@@ -196,17 +169,10 @@ def _add(connection: Connection, offer: Offer) -> None:
         document, done = with_offer(connection.document, workers, planner=planner, strengths=strengths)
         save(document, notice=done)
     except PoolError as error:
-        st.session_state[_CONNECTION] = replace(connection, fault=str(error))
+        _CONNECTION.change(replace(connection, fault=str(error)))
         return
     before = {str(worker.get("name")) for worker in connection.document.workers}
     new = [target for target in targets(document.pool()) if target.name not in before]
     services().probe.begin(new)
-    _close()
+    _CONNECTION.close()
     TabState().ask_redraw()
-
-
-def _fault(connection: Connection) -> None:
-    # A container that is always there holds the buttons in place, and the focus with them.
-    with st.container(key="connect-fault"):
-        if connection.fault:
-            st.error(plain(connection.fault), icon=":material/error:")

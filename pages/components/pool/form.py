@@ -28,16 +28,14 @@ from pages.components.pool.fields import (
     missing,
     other_kind,
 )
-from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.streamlit_patches.initial_values import note_drawing, on_choice, show_first
 from pages.components.tab.state import plain
-from pages.components.widgets.controls import action
+from pages.components.widgets.dialog import Dialog
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.pool_saving import save
 
 focus_fallback("pool-save", "pool-undo", "pool-add")
 
-_FORM = "pool-form"
 _FAULTS = "pool-faults"
 _GENERAL = ""
 
@@ -66,16 +64,20 @@ _CALCULATOR: Entry = {"kind": "calculator", "name": "calculator"}
 class Form:
     """An open form of a table of a document. `place` is None for a new worker.
 
-    `old` is the table as it was. A new `serial` makes new fields.
+    `old` is the table as it was.
     """
 
     document: PoolDocument
     place: Place | None
     old: Entry
-    serial: int
 
-    def key(self, name: str) -> str:
-        return f"pool-{self.serial}-{name}"
+
+_FORM = Dialog[Form]("pool-form")
+
+
+def _key(name: str) -> str:
+    """The key of a field of the open form."""
+    return f"pool-{_FORM.serial}-{name}"
 
 
 def open_form(document: PoolDocument, place: Place | None) -> None:
@@ -84,53 +86,37 @@ def open_form(document: PoolDocument, place: Place | None) -> None:
         old: Entry = {}
     else:
         old = (document.conductor or {}) if place == "conductor" else document.workers[place]
-    serial = st.session_state.get("pool-forms", 0) + 1
-    st.session_state["pool-forms"] = serial
-    st.session_state[_FORM] = Form(document, place, old, serial)
+    _FORM.open(Form(document, place, old))
     st.session_state[_FAULTS] = {}
 
 
 def pool_form() -> None:
     """Draw the form, where one is open."""
-    form = _opened()
-    if form is None:
-        return
+    _FORM.show(_title, _draw, width="medium")
+
+
+def _title(form: Form) -> str:
     if form.place == "conductor":
-        title = "Change the Conductor" if form.old else "Add a Conductor"
-    else:
-        title = f"Change {plain(str(form.old.get('name', '')), limit=60)}" if form.old else "Add a worker"
-    dialog_theme()
-    st.dialog(title, width="medium", on_dismiss=_close)(_draw)()
+        return "Change the Conductor" if form.old else "Add a Conductor"
+    return f"Change {plain(str(form.old.get('name', '')), limit=60)}" if form.old else "Add a worker"
 
 
-def _opened() -> Form | None:
-    return cast("Form | None", st.session_state.get(_FORM))
-
-
-def _close() -> None:
-    st.session_state[_FORM] = None
-
-
-def _draw() -> None:
-    form = _opened()
-    if form is None:
-        st.rerun()
-        return
+def _draw(form: Form) -> None:
     if (other := other_kind(form.old)) is not None:
         st.markdown(
             f"The kind **{plain(other)}** comes from an installed package and has no form here. Change its "
             "keys in the file as text, below the table of workers."
         )
-        st.button("Close", key="pool-cancel", on_click=_close)
+        st.button("Close", key="pool-form-cancel", on_click=_FORM.close)
         return
     kind = _kind(form)
     faults = cast("dict[str, str]", st.session_state.get(_FAULTS, {}))
     if form.place is None and kind == "model":
         service_field(
             "Service",
-            key=form.key("service"),
-            address=form.key("base_url"),
-            variable=form.key("api_key_env"),
+            key=_key("service"),
+            address=_key("base_url"),
+            variable=_key("api_key_env"),
             placeholder="Choose a service to fill in its URL, or enter one below",
         )
     usual, others = fields(kind)
@@ -142,20 +128,14 @@ def _draw() -> None:
         with st.expander(label, expanded=any(field.key in faults for field in others)):
             _grid(form, others, faults)
     if form.place is None and form.document.before is None:
-        st.checkbox("Also add the calculator", key=form.key("add-calculator"))
+        st.checkbox("Also add the calculator", key=_key("add-calculator"))
         st.caption(
             f"{plain(str(form.document.path))} will be created. Its workers replace the built-in ones."
         )
-    # A container that is always there holds the buttons in place, and the focus with them.
-    with st.container(key="pool-summary"):
-        if faults:
-            labels = ", ".join(field.label for field in (*usual, *others) if field.key in faults)
-            # Beside the button, which may be far from the field.
-            summary = faults.get(_GENERAL) or f"Not saved. Check: {labels}."
-            st.error(plain(summary), icon=":material/error:")
-    with st.container(horizontal=True):
-        action("Save", "save", _save, form, kind, key="pool-save", type="primary", redraw=False)
-        st.button("Cancel", key="pool-cancel", on_click=_close)
+    labels = ", ".join(field.label for field in (*usual, *others) if field.key in faults)
+    # Beside the button, which may be far from the field.
+    summary = (faults.get(_GENERAL) or f"Not saved. Check: {labels}.") if faults else ""
+    _FORM.buttons("Save", "save", _save, form, kind, key="pool-save", fault=summary)
 
 
 def _kind(form: Form) -> TableKind:
@@ -171,7 +151,7 @@ def _kind(form: Form) -> TableKind:
         default=next(iter(kinds)),
         required=True,
         format_func=distinct_labels(kinds),
-        key=form.key("kind"),
+        key=_key("kind"),
     )
 
 
@@ -208,7 +188,7 @@ def _grid(form: Form, group: Sequence[Field], faults: dict[str, str]) -> None:
 
 
 def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
-    key = form.key(field.key)
+    key = _key(field.key)
     # A default would come back where a person empties the field.
     show_first(key, first_value(field, form.old))
     tip, hint = field.help or None, field.hint or None
@@ -238,7 +218,7 @@ def _field(form: Form, field: Field, faults: dict[str, str]) -> None:
 
 def _save(form: Form, kind: TableKind) -> None:
     keys = [field.key for group in fields(kind) for field in group]
-    typed = {key: st.session_state.get(form.key(key)) for key in keys}
+    typed = {key: st.session_state.get(_key(key)) for key in keys}
     entry, faults = entry_of(kind, typed, old=form.old)
     # The kind is known here, so that a missing address is reported as a missing address.
     complaints = table_faults(kind, entry)
@@ -253,7 +233,7 @@ def _save(form: Form, kind: TableKind) -> None:
         faults = {_GENERAL: " ".join(texts)}
     st.session_state[_FAULTS] = faults
     if not faults:
-        _close()
+        _FORM.close()
 
 
 def _saved(form: Form, entry: Entry) -> dict[str, str]:
@@ -275,7 +255,7 @@ def _added(form: Form, entry: Entry) -> PoolDocument:
     if form.place == "conductor":
         return form.document.with_conductor(entry)
     document = form.document.with_worker(entry)
-    added = st.session_state.get(form.key("add-calculator"))
+    added = st.session_state.get(_key("add-calculator"))
     return document.with_worker(_CALCULATOR) if added else document
 
 
@@ -293,4 +273,4 @@ def _follow(form: Form) -> None:
         return
     if same:
         place = tables.index(form.old) if isinstance(form.place, int) else form.place
-        st.session_state[_FORM] = replace(form, document=now, place=place)
+        _FORM.change(replace(form, document=now, place=place))

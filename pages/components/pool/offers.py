@@ -29,7 +29,7 @@ from pages.components.keyboard.focus import focus_fallback
 from pages.components.tab.account import is_local
 from pages.components.tab.services import access, services
 from pages.components.tab.state import TabState, plain
-from pages.components.widgets.controls import action, row
+from pages.components.widgets.controls import action, row, watched
 from pages.components.widgets.labels import distinct_labels
 from pages.components.widgets.pool_saving import save, saved_notice, was_saved
 from studio.workbench import Workbench
@@ -66,26 +66,24 @@ def found_models(bench: Workbench, tab: TabState) -> None:
         finder.look(wait=_FIRST_SECONDS)
     except PoolError as error:
         st.error(plain(str(error)), icon=":material/error:")
-    polled = finder.looking
 
-    @st.fragment(key="found-part", run_every=_POLL_SECONDS if polled else None)
-    def part() -> None:
-        tab.redraw_on_request()
+    def draw(_looking: bool) -> None:
         with st.container(border=True, key="found", gap="xsmall"):
             for offer in _offers(bench):
                 with row():
                     _offer(bench, offer)
             for name in _sets_to_use():
                 with row():
-                    _set(name)
+                    st.markdown(_SETS[name].row)
+                    st.space("stretch")
+                    key = f"found-use-{name}"
+                    action(_SETS[name].use, None, _pressed, _use_set, name, key=key, place="found")
             with row():
                 st.caption("Keys are stored with the app's secrets, never in a session.", width="content")
                 st.space("stretch")
                 _paste(bench)
-        if polled and not finder.looking:
-            st.rerun()
 
-    part()
+    watched(lambda: finder.looking, draw, key="found-part", seconds=_POLL_SECONDS)
 
 
 def _offers(bench: Workbench) -> Sequence[Offer]:
@@ -148,12 +146,6 @@ def _sets_to_use() -> Sequence[str]:
         return ()  # the page that shows the file reports it
     others = [name for name, each in _SETS.items() if toml_value(each.text) != tables]
     return others if len(others) < len(_SETS) else ()
-
-
-def _set(name: str) -> None:
-    st.markdown(_SETS[name].row)
-    st.space("stretch")
-    action(_SETS[name].use, None, _pressed, _use_set, name, key=f"found-use-{name}", place="found")
 
 
 def _pressed(use: Callable[..., None], *args: object) -> None:

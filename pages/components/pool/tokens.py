@@ -7,9 +7,7 @@ A new token's text is in the tab's state only while its dialog is open.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal, cast
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -17,13 +15,13 @@ from conductor.errors import StorageError
 from conductor.runs.request import Asker
 from conductor.text.formatting import dollars, quantity
 from pages.components.keyboard.focus import focus_fallback
-from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.account import api_url
 from pages.components.tab.notices import showing_errors
 from pages.components.tab.services import access
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.widgets.controls import action
+from pages.components.widgets.dialog import Dialog
 from pages.components.widgets.labels import distinct_labels
 from storage import SessionStore
 from storage.api_token import MAX_NAME, Token, TokenLimits
@@ -36,7 +34,6 @@ focus_fallback("token-table", "token-create")
 _WIDTHS = (2.2, 1.4, 1.4, 2.2, 3.2, 0.6)
 _HEADINGS = ("Name", "Created", "Last used", "Used so far", "Limits", "")
 _MOST_ROWS = 50
-_DIALOG = "token-dialog"
 _PERIODS: dict[Period, str] = {"total": "In total", "month": "Each month", "day": "Each day"}
 _OF_PERIOD: dict[Period, str] = {"total": "", "month": " this month", "day": " today"}
 
@@ -60,7 +57,7 @@ def tokens_view(store: SessionStore, tab: TabState, workers: Sequence[str], *, a
         if limited:
             st.caption("You have limits, which a token would not have: ask who has none for one.")
         if may_edit:
-            action("Create a token", "key", _open, "create", key="token-create")
+            action("Create a token", "key", _DIALOG.open, TokenDialog(), key="token-create")
         if valid:
             _table(store, valid[:_MOST_ROWS], may_revoke=may_edit)
         notes = []
@@ -104,7 +101,9 @@ def _row(token: Token, spent: Spent, *, may_revoke: bool) -> None:
     if may_revoke:
         with buttons, st.container(horizontal=True, gap=None, horizontal_alignment="right"):
             label, key = f"Revoke {plain(token.name)}", f"pool-icon-token-{token.id}"
-            action(label, "key_off", _open, "revoke", token, key=key, type="tertiary", help="Revoke")
+            action(
+                label, "key_off", _DIALOG.open, TokenDialog(token), key=key, type="tertiary", help="Revoke"
+            )
 
 
 # -- dialogs ---------------------------------------------------------------------------------------
@@ -112,57 +111,41 @@ def _row(token: Token, spent: Spent, *, may_revoke: bool) -> None:
 
 @dataclass(frozen=True)
 class TokenDialog:
-    """What is asked or shown. A new `serial` makes new fields; `text` is a new token's, shown once."""
+    """A token to be made, without one; one that was made, whose `text` is shown once; or one to revoke."""
 
-    kind: Literal["create", "made", "revoke"]
-    serial: int
     token: Token | None = None
     text: str = ""
     fault: str = ""
 
-    def key(self, name: str) -> str:
-        return f"token-{self.serial}-{name}"
+
+_DIALOG = Dialog[TokenDialog]("token-dialog")
 
 
-def _open(kind: Literal["create", "revoke"], token: Token | None = None) -> None:
-    """Show the dialog on the next run of the page."""
-    serial = st.session_state.get("token-dialogs", 0) + 1
-    st.session_state["token-dialogs"] = serial
-    st.session_state[_DIALOG] = TokenDialog(kind, serial, token)
-
-
-def _opened() -> TokenDialog | None:
-    return cast("TokenDialog | None", st.session_state.get(_DIALOG))
-
-
-def _close() -> None:
-    st.session_state[_DIALOG] = None
+def _key(name: str) -> str:
+    return f"token-{_DIALOG.serial}-{name}"
 
 
 def _dialog(store: SessionStore, workers: Sequence[str]) -> None:
     """Draw the dialog, where one is open."""
-    dialog = _opened()
-    if dialog is not None:
-        dialog_theme()
-        title = "Revoke a token" if dialog.kind == "revoke" else "Create a token"
-        st.dialog(title, width="medium", on_dismiss=_close)(_draw)(store, workers)
+
+    def draw(dialog: TokenDialog) -> None:
+        if dialog.token is None:
+            _creation(store, workers, fault=dialog.fault)
+        elif dialog.text:
+            _new_token(dialog.token, dialog.text)
+        else:
+            _revocation(store, dialog.token)
+
+    def title(dialog: TokenDialog) -> str:
+        return "Revoke a token" if dialog.token is not None and not dialog.text else "Create a token"
+
+    _DIALOG.show(title, draw, width="medium")
 
 
-def _draw(store: SessionStore, workers: Sequence[str]) -> None:
-    dialog = _opened()
-    if dialog is None:
-        st.rerun()
-    elif dialog.kind == "create":
-        _creation(store, dialog, workers)
-    else:
-        assert dialog.token is not None, "what was made or is revoked has a token"
-        (_new_token if dialog.kind == "made" else _revocation)(store, dialog, dialog.token)
-
-
-def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) -> None:
+def _creation(store: SessionStore, workers: Sequence[str], *, fault: str) -> None:
     st.text_input(
         "Name",
-        key=dialog.key("name"),
+        key=_key("name"),
         max_chars=MAX_NAME,
         placeholder="Who or what it is for, such as my laptop",
     )
@@ -170,10 +153,10 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
     st.multiselect(
         "Workers it may use",
         workers,
-        key=dialog.key("workers"),
+        key=_key("workers"),
         placeholder="All workers of the pool",
     )
-    _amounts(dialog, ("tokens", "Tokens", 1, "%d"), ("cost", "US dollars", 0.0, "%g"))
+    _amounts(("tokens", "Tokens", 1, "%d"), ("cost", "US dollars", 0.0, "%g"))
     st.segmented_control(
         "Period of the token and dollar limits",
         list(_PERIODS),
@@ -181,36 +164,29 @@ def _creation(store: SessionStore, dialog: TokenDialog, workers: Sequence[str]) 
         required=True,
         format_func=distinct_labels(_PERIODS),
         help="Calendar days and months, in UTC",
-        key=dialog.key("period"),
+        key=_key("period"),
     )
-    _amounts(dialog, ("requests", "Requests per minute", 1, "%d"), ("paced", "Tokens per minute", 1, "%d"))
+    _amounts(("requests", "Requests per minute", 1, "%d"), ("paced", "Tokens per minute", 1, "%d"))
     st.checkbox(
         "Also store requests with `store: false`",
         help="Coding agents send that with each request; unless stored, their sessions cannot be opened here",
-        key=dialog.key("unstored"),
+        key=_key("unstored"),
     )
-    # A container that is always there holds the buttons in place, and the focus with them.
-    with st.container(key="token-summary"):
-        if dialog.fault:
-            st.error(plain(dialog.fault), icon=":material/error:")
-    with st.container(horizontal=True):
-        create = partial(action, type="primary", redraw=False)
-        create("Create token", "key", _create, store, dialog, key="token-create-now")
-        st.button("Cancel", key="token-cancel", on_click=_close)
+    _DIALOG.buttons("Create token", "key", _create, store, key="token-create-now", fault=fault)
 
 
-def _amounts(dialog: TokenDialog, *fields: tuple[str, str, float, str]) -> None:
+def _amounts(*fields: tuple[str, str, float, str]) -> None:
     for column, (name, label, least, form) in zip(st.columns(2), fields, strict=True):
         column.number_input(
-            label, min_value=least, value=None, format=form, placeholder="No limit", key=dialog.key(name)
+            label, min_value=least, value=None, format=form, placeholder="No limit", key=_key(name)
         )
 
 
-def _create(store: SessionStore, dialog: TokenDialog) -> None:
+def _create(store: SessionStore) -> None:
     if TabState().pressed_again("token-create-now"):
         return
     names = ("name", "workers", "tokens", "cost", "requests", "paced", "period", "unstored")
-    values = {name: st.session_state.get(dialog.key(name)) for name in names}
+    values = {name: st.session_state.get(_key(name)) for name in names}
     limits = TokenLimits(
         workers=tuple(values["workers"]) if values["workers"] else None,
         tokens=values["tokens"],
@@ -223,34 +199,31 @@ def _create(store: SessionStore, dialog: TokenDialog) -> None:
     try:
         token, text = store.tokens.create(values["name"] or "", limits)
     except StorageError as error:
-        st.session_state[_DIALOG] = replace(dialog, fault=str(error))
+        _DIALOG.change(TokenDialog(fault=str(error)))
     else:
-        st.session_state[_DIALOG] = TokenDialog("made", dialog.serial, token, text)
+        _DIALOG.change(TokenDialog(token, text))
 
 
-def _new_token(_store: SessionStore, dialog: TokenDialog, token: Token) -> None:
+def _new_token(token: Token, text: str) -> None:
     st.markdown(
         f"This is the token **{plain(token.name)}**. Copy it now: it is shown only once. If you lose it, "
         "create another one."
     )
-    st.code(dialog.text, language=None, wrap_lines=True)
+    st.code(text, language=None, wrap_lines=True)
     st.caption("Programs send it as their API key, preferably read from the environment:")
     st.code('export CONDUCTOR_API_KEY="..."', language=None)
-    st.button("Done", key="token-done", type="primary", on_click=_close)
+    st.button("Done", key="token-done", type="primary", on_click=_DIALOG.close)
 
 
-def _revocation(store: SessionStore, _dialog: TokenDialog, token: Token) -> None:
+def _revocation(store: SessionStore, token: Token) -> None:
     st.markdown(
         f"Requests with the token **{plain(token.name)}** will be refused from now on. You cannot undo this. "
         "Requests already running are completed."
     )
-    with st.container(horizontal=True):
-        revoke = partial(action, type="primary", redraw=False)
-        revoke("Revoke", "key_off", _revoke, store, token, key="token-revoke-now")
-        st.button("Cancel", key="token-cancel", on_click=_close)
+    _DIALOG.buttons("Revoke", "key_off", _revoke, store, token, key="token-revoke-now")
 
 
 def _revoke(store: SessionStore, token: Token) -> None:
     store.tokens.revoke(token.id)
     TabState().notify("info", f"{token.name} was revoked.", place="tokens")
-    _close()
+    _DIALOG.close()

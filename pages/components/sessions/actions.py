@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 import streamlit as st
 
@@ -16,16 +17,22 @@ from conductor.text.formatting import quantity
 from pages.components.sessions.forked_from import source_of
 from pages.components.sessions.import_export import run_download
 from pages.components.sessions.list_state import Deleted, SessionList
-from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.comparable import last_two
 from pages.components.widgets.controls import COMPARE_PAGE, compare_query
+from pages.components.widgets.dialog import Dialog
 from storage import MAX_TITLE
 from studio.sessions.retention import restore
 from studio.workbench import Workbench
 
 PLACE = "sessions"
 """Where notices of this page stand."""
+
+DialogKind = Literal["rename", "tag", "tags"]
+"""A dialog: a session's name, a session's tags, a tag for all that are selected."""
+
+DIALOG = Dialog[tuple[DialogKind, str]]("session-dialog")
+"""Has the session that it is about, "" for those selected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,25 +142,20 @@ class SessionActions:
 
 # -- dialogs ---------------------------------------------------------------------------------------
 
-_TITLES = {"rename": "Rename", "tags": "Tags", "tag": "Tag the selected sessions"}
 
-
-def session_dialog(listed: SessionList, actions: SessionActions) -> None:
+def session_dialog(actions: SessionActions) -> None:
     """Draw the dialog that is open, if one is."""
-    if listed.dialog is None:
-        return
-    what, session = listed.dialog
-    dialog_theme()
-    draw = {"rename": _rename, "tags": _tags, "tag": _tag_selected}[what]
-    st.dialog(_TITLES[what], on_dismiss=listed.close)(draw)(listed, actions, session)
+    titles = {"rename": "Rename", "tags": "Tags", "tag": "Tag the selected sessions"}
+    draws = {"rename": _rename, "tags": _tags, "tag": _tag_selected}
+    DIALOG.show(lambda of: titles[of[0]], lambda of: draws[of[0]](actions, of[1]))
 
 
-def _rename(listed: SessionList, actions: SessionActions, session: str) -> None:
-    key = f"title-{session}-{listed.request_count}"
+def _rename(actions: SessionActions, session: str) -> None:
+    key = f"title-{session}-{DIALOG.serial}"
     title = actions.bench.store.sessions.find(session).title
 
     def save() -> None:
-        listed.close()
+        DIALOG.close()
         actions.rename(session, st.session_state[key], before=title)
 
     with st.form(f"form-{key}", border=False):
@@ -162,26 +164,24 @@ def _rename(listed: SessionList, actions: SessionActions, session: str) -> None:
             st.rerun()
 
 
-def _tags(listed: SessionList, actions: SessionActions, session: str) -> None:
+def _tags(actions: SessionActions, session: str) -> None:
     record = actions.bench.store.sessions.find(session)
     st.caption(plain(record.title, limit=110))
     _tag_form(
-        listed,
         actions,
-        f"tags-{session}-{listed.request_count}",
+        f"tags-{session}-{DIALOG.serial}",
         chosen=list(actions.bench.store.sessions.tags(session)),
         save=lambda tags: actions.set_tags(session, tags),
         label="Save",
     )
 
 
-def _tag_selected(listed: SessionList, actions: SessionActions, _session: str) -> None:
-    selected = listed.selected
+def _tag_selected(actions: SessionActions, _session: str) -> None:
+    selected = actions.listed.selected
     st.caption(f"{quantity(len(selected), 'session')} get these tags in addition to their own.")
     _tag_form(
-        listed,
         actions,
-        f"tag-selected-{listed.request_count}",
+        f"tag-selected-{DIALOG.serial}",
         chosen=[],
         save=lambda tags: actions.tag(selected, tags),
         label="Add tags",
@@ -189,7 +189,6 @@ def _tag_selected(listed: SessionList, actions: SessionActions, _session: str) -
 
 
 def _tag_form(
-    listed: SessionList,
     actions: SessionActions,
     key: str,
     *,
@@ -198,7 +197,7 @@ def _tag_form(
     label: str,
 ) -> None:
     def submit() -> None:
-        listed.close()
+        DIALOG.close()
         save(st.session_state[key])
 
     with st.form(f"form-{key}", border=False):

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from functools import partial
 
 import streamlit as st
 
 from conductor.text.formatting import quantity, size
 from pages.components.sessions.list_state import SessionList
-from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.notices import showing_errors
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action, row
+from pages.components.widgets.dialog import Dialog
 from storage.search.listing import WINDOW, many
 from storage.store.housekeeping import Cleaning
 from studio.sessions.retention import DAY, age_days, due, retention_days
 from studio.workbench import Workbench
 
 _PLACE = "store"
-_OPENED = "cleaning-opened"
+_CLEANING = Dialog[float]("cleaning-opened")
+"""Has when it was opened, in Unix seconds."""
 _NAMED = 5
 """Sessions that the dialog calls by their titles."""
 _WEEK = 7
@@ -33,10 +35,15 @@ def store_size(bench: Workbench) -> None:
         with row():
             st.caption(_facts(bench), width="content")
             help = "Permanently remove deleted sessions and free their space"
-            action("Clean up", "mop", _open, key="clean-up", help=help, redraw=False)
-    if _OPENED in st.session_state:
-        dialog_theme()
-        st.dialog("Clean up the store", width="medium", on_dismiss=_close)(_draw)(bench)
+            action(
+                "Clean up",
+                "mop",
+                lambda: _CLEANING.open(time.time()),
+                key="clean-up",
+                help=help,
+                redraw=False,
+            )
+    _CLEANING.show("Clean up the store", partial(_draw, bench), width="medium")
 
 
 def _facts(bench: Workbench) -> str:
@@ -53,21 +60,10 @@ def _facts(bench: Workbench) -> str:
     return plain(" · ".join(facts))
 
 
-def _open() -> None:
-    st.session_state[_OPENED] = time.time()
-
-
-def _close() -> None:
-    st.session_state.pop(_OPENED, None)
-
-
-def _draw(bench: Workbench) -> None:
-    if _OPENED not in st.session_state:
-        st.rerun()
-        return
+def _draw(bench: Workbench, opened: float) -> None:
     with showing_errors("cleaning"):
         listing = st.container()
-        older_than = _age()
+        older_than = _age(opened)
         going = bench.store.housekeeping.removable(older_than=older_than)
         with listing:
             _draw_titles(going.values())
@@ -78,19 +74,18 @@ def _draw(bench: Workbench) -> None:
             label = f"Remove {quantity(len(going), 'session')} for good" if going else "Free unused room"
             icon = ":material/delete_forever:" if going else ":material/mop:"
             pressed = st.button(label, key="clean-up-now", type="primary", icon=icon)
-            st.button("Cancel", key="clean-up-cancel", on_click=_close)
+            st.button("Cancel", key="clean-up-cancel", on_click=_CLEANING.close)
         if pressed:
             with st.spinner("Removing deleted sessions, then giving their room back"):
                 _note(bench.store.housekeeping.clean_up(older_than=older_than))
             st.rerun()
 
 
-def _age() -> float:
+def _age(opened: float) -> float:
     """How long ago a session must have been deleted to go, in seconds.
 
     What is deleted while the dialog is open was not on its list, and stays.
     """
-    opened: float = st.session_state[_OPENED]
     open_for = max(0.0, time.time() - opened)
     days = retention_days()
     if days is None:
@@ -119,4 +114,4 @@ def _note(done: Cleaning) -> None:
     removed = f"Removed {quantity(len(done.sessions), 'session')} for good. " if done.sessions else ""
     less = f", {size(done.freed)} less than before" if done.freed > 0 else ""
     tab.notify("info", f"{removed}The store takes {size(done.bytes_after or 0)} now{less}.", place=_PLACE)
-    _close()
+    _CLEANING.close()

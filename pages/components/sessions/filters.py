@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.sessions.filter_url import STATES, TOPOLOGIES, begin_of, day_of, end_of
 from pages.components.sessions.list_state import SessionList
-from pages.components.tab.page_part import committing, shows
+from pages.components.tab.page_part import shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import state_label
 from pages.components.widgets.labels import distinct_labels
@@ -91,8 +91,8 @@ def _field(
 ) -> None:
     """A field for one condition of the filter, which `show` turns into the field's value and `read` back."""
     key = f"find-{name}"
-    shows(tab, key, show(getattr(listed.filter, name)))
-    changed = committing(tab, key, lambda value: listed.ask_for(**{name: read(value)}))
+    value = show(getattr(listed.filter, name))
+    changed = shows(tab, key, value, lambda value: listed.ask_for(**{name: read(value)}))
     widget(label, key=key, on_change=changed, **settings)
 
 

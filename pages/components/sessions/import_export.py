@@ -6,6 +6,7 @@ import re
 import textwrap
 import time
 from collections.abc import Sequence
+from functools import partial
 from io import BytesIO
 from uuid import uuid4
 
@@ -13,9 +14,9 @@ import streamlit as st
 
 from conductor.errors import ConductorError, FormatError
 from conductor.text.formatting import LISTED, named, quantity, size
-from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.download import Download
 from pages.components.tab.state import TabState, plain
+from pages.components.widgets.dialog import Dialog
 from storage import Session, SessionStore
 from studio.session_file import (
     ImportPreview,
@@ -33,6 +34,11 @@ MAX_MEGABYTES = 100
 """Of a session file in the browser, where all of it is in memory; the commands have no limit."""
 IMPORTED = ("html", "jsonl", "json")
 """How names of files end that can be imported."""
+
+_IMPORT = Dialog[tuple[str, ImportPreview | None]]("import")
+"""Has the id of the file that was looked into, "" for none, and what that holds."""
+
+_IMPORTED = "imported"
 
 
 # -- out -------------------------------------------------------------------------------------------
@@ -80,25 +86,18 @@ def file_name(title: str) -> str:
 
 def import_sessions(bench: Workbench, tab: TabState) -> None:
     """Draw the button and, once it was pressed, the dialog; an imported session is opened."""
+    if (session := st.session_state.pop(_IMPORTED, None)) is not None:
+        st.switch_page("pages/workbench.py", query_params={"session": session})
     st.button("Import", key="import-sessions", icon=":material/upload:", on_click=open_import)
-    if st.session_state.get("import-open"):
-        st.dialog("Import", width="medium", on_dismiss=_close)(_dialog)(bench, tab)
+    _IMPORT.show("Import", partial(_dialog, bench, tab), width="medium")
 
 
 def open_import() -> None:
     """Have the dialog open on the next run of the sessions page."""
-    st.session_state["import-open"] = True
-    # With a new key the last dialog's file is gone.
-    st.session_state["imports"] = st.session_state.get("imports", 0) + 1
+    _IMPORT.open(("", None))
 
 
-def _close() -> None:
-    st.session_state["import-open"] = False
-    st.session_state.pop("import-seen", None)
-
-
-def _dialog(bench: Workbench, tab: TabState) -> None:
-    dialog_theme()
+def _dialog(bench: Workbench, tab: TabState, seen: tuple[str, ImportPreview | None]) -> None:
     st.caption(
         "Sessions, a run in one file, or a workflow. Nothing is imported until you confirm. For a "
         f"file of more than {MAX_MEGABYTES} MB use a terminal: conductor sessions import "
@@ -107,7 +106,7 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
     upload = st.file_uploader(
         "File",
         type=IMPORTED,
-        key=f"import-file-{st.session_state['imports']}",
+        key=f"import-file-{_IMPORT.serial}",
         label_visibility="collapsed",
         max_upload_size=MAX_MEGABYTES,
     )
@@ -115,9 +114,10 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
         return
     try:
         # Read once however often the dialog is drawn.
-        if st.session_state.get("import-seen", ("", None))[0] != upload.file_id:
-            st.session_state["import-seen"] = (upload.file_id, _look(bench, upload))
-        preview: ImportPreview = st.session_state["import-seen"][1]
+        file, preview = seen
+        if preview is None or file != upload.file_id:
+            preview = _look(bench, upload)
+            _IMPORT.change((upload.file_id, preview))
     except ConductorError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
@@ -128,7 +128,7 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
         count = len(preview.sessions)
         label = "Import and open" if count == 1 else f"Import {count:,} sessions"
     tab.show_notice("import-sessions")
-    if st.button(
+    st.button(
         label,
         key="import-now",
         type="primary",
@@ -136,13 +136,7 @@ def _dialog(bench: Workbench, tab: TabState) -> None:
         disabled=refused,
         on_click=_import,
         args=(bench, tab, upload, preview),
-    ):
-        # Open what was imported; stay where the import failed.
-        session = st.session_state.pop("imported", None)
-        if session is not None:
-            st.switch_page("pages/workbench.py", query_params={"session": session})
-        if not st.session_state["import-open"]:
-            st.rerun()
+    )
 
 
 def _look(bench: Workbench, file: BytesIO) -> ImportPreview:
@@ -163,9 +157,9 @@ def _import(bench: Workbench, tab: TabState, file: BytesIO, preview: ImportPrevi
     except ConductorError as error:
         tab.notify("error", f"Nothing was imported: {error}", place="import-sessions")
         return
-    _close()
+    _IMPORT.close()
     if len(sessions) == 1:
-        st.session_state["imported"] = sessions[0]
+        st.session_state[_IMPORTED] = sessions[0]
         tab.open(sessions[0])
     else:
         text = f"Imported {quantity(len(sessions), 'session')}; they are first in the list."

@@ -5,25 +5,19 @@ The filter is in the URL, too, so that it can be linked and the browser's Back l
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import streamlit as st
 
 from pages.components.sessions.filter_url import NAMES, address_of, filter_of
+from pages.components.streamlit_patches.script_message import history_moved
 from pages.components.tab.download import Download
 from storage import EVERYTHING, SessionFilter
 
 SEARCH_KEY = "find-search"
 PAGE_KEY = "sessions-page"
-
-_ECHO_SECONDS = 1.0
-"""For so long after the page wrote the URL, another one is what the browser had before, not a way back."""
-
-DialogKind = Literal["rename", "tag", "tags"]
-"""A dialog: a session's name, a session's tags, a tag for all that are selected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +33,17 @@ class SessionList:
     """One tab's state of the page.
 
     `selected` are ids in the order of selection, also on other pages of the list; `page` was shown last, of
-    the window behind `after`. `dialog` is the open dialog with the session that it is about ("" for those
-    selected); `request_count` is part of its fields' keys. `exports` are the sessions to export to a file
-    when the page is drawn, `file` is what was exported last. `written_at` is when the page wrote its URL.
+    the window behind `after`. `exports` are the sessions to export to a file when the page is drawn, `file`
+    is what was exported last.
     """
 
     filter: SessionFilter = EVERYTHING
     page: int = 1
     after: str | None = None
     selected: tuple[str, ...] = ()
-    dialog: tuple[DialogKind, str] | None = None
-    request_count: int = 0
     deleted: Deleted | None = None
     exports: tuple[str, ...] = ()
     file: Download | None = None
-    written_at: float = float("-inf")
     _next_page: tuple[str, Mapping[str, str]] | None = None
 
     @classmethod
@@ -65,8 +55,7 @@ class SessionList:
         visited = SEARCH_KEY in st.session_state
         named = filter_of({name: st.query_params.get_all(name) for name in NAMES})
         fresh_link = not visited and named != EVERYTHING
-        way_back = visited and time.monotonic() - self.written_at > _ECHO_SECONDS
-        self._set(named if fresh_link or way_back else self.filter)
+        self._set(named if fresh_link or history_moved() else self.filter)
 
     def ask_for(self, **changes: Any) -> None:
         """Change the filter; the list begins with its first page, and nothing is selected."""
@@ -85,7 +74,6 @@ class SessionList:
         others = {name: values for name, values in written.items() if name not in NAMES}
         params = {**others, **address_of(self.filter)}
         if written != params:
-            self.written_at = time.monotonic()
             st.query_params.from_dict(params)
 
     def go_on(self, after: str | None) -> None:
@@ -103,14 +91,6 @@ class SessionList:
         """Add these to the selection, or remove them."""
         others = [id for id in self.selected if id not in set(ids)]
         self.select([*others, *ids] if selected else others)
-
-    def ask(self, what: DialogKind, session: str = "") -> None:
-        """Open a dialog; its fields are new ones."""
-        self.dialog = (what, session)
-        self.request_count += 1
-
-    def close(self) -> None:
-        self.dialog = None
 
     def leave_for(self, page: str, query: Mapping[str, str]) -> None:
         """Go to another page when this one is drawn next: a run that breaks off would forget it."""

@@ -10,7 +10,7 @@ from conductor.errors import StorageError
 from conductor.text.calendar_time import local_time
 from conductor.text.formatting import quantity
 from pages.components.keyboard.focus import focus_fallback
-from pages.components.sessions.actions import SessionActions
+from pages.components.sessions.actions import DIALOG, SessionActions
 from pages.components.sessions.list_state import SessionList
 from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
@@ -82,7 +82,8 @@ def session_row(
                 args=(session.id,),
             ):
                 st.switch_page("pages/workbench.py", query_params={"session": session.id})
-            st.caption(f"{plain(' · '.join(_facts(session)), limit=600)}{_tags(session)}")
+            tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in session.tags)
+            st.caption(f"{plain(' · '.join(_facts(session)), limit=600)}{tags}")
             if snippet is not None:
                 st.caption(snippet_line(snippet))
         if session.deleted_at is None:
@@ -122,10 +123,6 @@ def _facts(session: SessionSummary) -> list[str]:
     return facts
 
 
-def _tags(session: SessionSummary) -> str:
-    return "".join(f" :gray-badge[{plain(tag)}]" for tag in session.tags)
-
-
 def snippet_line(snippet: Snippet) -> str:
     """A snippet as Markdown that shows it letter for letter, on one line, with what matched on a ground."""
     parts = [f"{_KINDS[snippet.kind]}: "]
@@ -142,8 +139,8 @@ def snippet_line(snippet: Snippet) -> str:
 
 def _menu(session: SessionSummary, actions: SessionActions) -> None:
     acts: dict[str, Callable[[], None]] = {
-        "rename": lambda: actions.listed.ask("rename", session.id),
-        "tags": lambda: actions.listed.ask("tags", session.id),
+        "rename": lambda: DIALOG.open(("rename", session.id)),
+        "tags": lambda: DIALOG.open(("tags", session.id)),
         "fork": lambda: actions.fork(session.id),
         "origin": lambda: actions.open_source(session.forked_from or ""),
         "compare": lambda: actions.compare(session.id),
@@ -206,7 +203,7 @@ def selection_bar(
             left, right = (_side(actions.bench.store, session) for session in selected)
             if left is not None and right is not None:
                 compare_page_link(left, right, help="Their newest runs, side by side")
-        _button("Tag", "sell", "tag-selected", listed.ask, "tag")
+        _button("Tag", "sell", "tag-selected", DIALOG.open, ("tag", ""))
         _button("Export", "download", "export-selected", actions.export, selected)
         _button("Delete", "delete", "delete-selected", actions.delete, selected)
 

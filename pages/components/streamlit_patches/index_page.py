@@ -45,7 +45,9 @@ def index_pages(pages: Sequence[str], *, title: str, icon: Path, styles: str) ->
 
     `icon` is an SVG file; `styles` is CSS that counts from a page's first moment.
     """
-    named = _renamed(_original(), title=title, icon=icon)
+    image = b64encode(icon.read_bytes()).decode("ascii")
+    named = _original().replace("<title>Streamlit</title>", f"<title>{escape(title)}</title>")
+    named = named.replace('href="./favicon.png"', f'href="data:image/svg+xml;base64,{image}"')
     # In the body: of two equal selectors the later one counts, and Streamlit adds its own to the head.
     styled = named.replace("<body>", f"<body>\n    <style>{styles}</style>", 1)
     first = styled.replace("<head>", f"<head>\n    {_SIDEBAR}", 1)
@@ -60,12 +62,6 @@ def index_pages(pages: Sequence[str], *, title: str, icon: Path, styles: str) ->
 
 def _original() -> str:
     return Path(file_util.get_static_dir(), "index.html").read_text(encoding="utf-8")
-
-
-def _renamed(document: str, *, title: str, icon: Path) -> str:
-    image = b64encode(icon.read_bytes()).decode("ascii")
-    named = document.replace("<title>Streamlit</title>", f"<title>{escape(title)}</title>")
-    return named.replace('href="./favicon.png"', f'href="data:image/svg+xml;base64,{image}"')
 
 
 async def _answer(document: str, _request: Request) -> Response:

@@ -13,6 +13,11 @@ from __future__ import annotations
 from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 
 
+def runs_a_page() -> bool:
+    """Whether this thread runs a page for a browser."""
+    return get_script_run_ctx(suppress_warning=True) is not None
+
+
 def others_changed(own: str) -> bool:
     """Called in a callback of the widget whose key is `own`: whether another one has changed as well."""
     context = get_script_run_ctx()

@@ -54,6 +54,12 @@ export function giveOut(name, mime, text) {
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
+// Gives an element the whole screen, or ends that.
+export function fillScreen(node) {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else node.requestFullscreen?.().catch(() => {});
+}
+
 // Whether a dialog, ours or Streamlit's, takes the keys.
 export const isDialogOpen = () =>
   document.querySelector('[role="dialog"][aria-modal="true"], [data-testid="stDialog"], dialog.shortcuts[open]') !== null;

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from pages.components.tab.person import person
-from pages.components.tab.services import access
+from pages.components.tab.services import access, person
 from studio.access.login import VIEWED
 
 _LINK = '<a href="./logout" target="_self">Log out</a>'

@@ -1,16 +1,13 @@
 """A tab remembers its edits: the last one, which revisions it drew and made, which were not applied.
 
 A part of `TabState`. Edits are in the store, except those that met another person's edit and wait for a
-decision: they outlive a reload of their tab, whose address holds the key, and `tab_storage` keeps them over a
-restart of the process.
+decision: `tab_storage` has the browser keep them over a reload and a restart of the process.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Generic, TypeVar, cast
 
 import streamlit as st
@@ -18,13 +15,8 @@ import streamlit as st
 from conductor.workflow.model import Workflow
 from storage import Revision
 
-_ASIDE = "aside"
-
 _MOVES = 100
 """Of this tab's moves of a head so many are remembered: more than a browser can be behind."""
-
-TABS = 1_000
-"""The most tabs whose edits are stored; those of the tab that was longest without one are dropped first."""
 
 T = TypeVar("T")
 
@@ -66,43 +58,11 @@ class EditAside:
     id: str = field(default_factory=lambda: secrets.token_hex(8))
 
 
-class EditsAside:
-    """Any thread may use it. A tab is named by a key that cannot be guessed."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._of: OrderedDict[str, tuple[EditAside, ...]] = OrderedDict()
-
-    def of(self, tab: str | None, session: str) -> tuple[EditAside, ...]:
-        """A tab's edits of a session, oldest first."""
-        with self._lock:
-            return tuple(edit for edit in self._of.get(tab or "", ()) if edit.session == session)
-
-    def lay(self, tab: str | None, edit: EditAside) -> str:
-        """Keep an edit for a tab; the tab's key, a new one where it has none."""
-        key = tab or secrets.token_hex(16)
-        with self._lock:
-            self._of[key] = (*self._of.pop(key, ()), edit)
-            while len(self._of) > TABS:
-                self._of.popitem(last=False)
-        return key
-
-    def settle(self, tab: str | None, edit: EditAside) -> None:
-        """Forget an edit that was decided about."""
-        with self._lock:
-            left = tuple(other for other in self._of.pop(tab or "", ()) if other.id != edit.id)
-            if left and tab:
-                self._of[tab] = left
-
-
-ASIDE = EditsAside()
-"""The process's."""
-
-
 class EditMemory:
     """The tab's edits, and whose the revision is that is shown."""
 
     last_edit = Remembered[Edit | None]("last_edit", None)
+    _aside = Remembered[tuple[EditAside, ...]]("aside", ())
 
     def note_edit(self, *, before: str, after: str, renumbered: bool) -> None:
         """Remember an edit, for another widget of the same drawing that edits, too."""
@@ -154,27 +114,16 @@ class EditMemory:
         return head if drawn_session == session else None
 
     def edits_aside(self, session: str) -> tuple[EditAside, ...]:
-        """This tab's edits of the session that wait for a decision, oldest first.
-
-        Their key is in the URL, for a reload; a page switch loses it there, so it is remembered too.
-        """
-        key = st.query_params.get(_ASIDE) or st.session_state.get(_ASIDE)
-        edits = ASIDE.of(key, session)
-        if edits:
-            st.session_state[_ASIDE] = key
-            if key is not None and st.query_params.get(_ASIDE) != key:
-                st.query_params[_ASIDE] = key
-        else:
-            st.query_params.pop(_ASIDE, None)
-        return edits
+        """This tab's edits of the session that wait for a decision, oldest first."""
+        return tuple(edit for edit in self._aside if edit.session == session)
 
     def lay_aside(self, edit: EditAside) -> None:
         """Keep an edit that was not applied."""
-        st.session_state[_ASIDE] = ASIDE.lay(st.session_state.get(_ASIDE), edit)
+        self._aside = (*self._aside, edit)
 
     def settle(self, edit: EditAside) -> None:
         """Forget an edit that was decided about."""
-        ASIDE.settle(st.session_state.get(_ASIDE), edit)
+        self._aside = tuple(other for other in self._aside if other.id != edit.id)
 
     def note_text(self, key: str, text: str, *, is_kept: bool) -> None:
         """Remember a text that was refused, which its field `key` still shows."""

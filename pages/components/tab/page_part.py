@@ -159,57 +159,30 @@ class PagePart:
         return max(self._newest.drawing + 1, time.time_ns() // 1_000_000)
 
 
-def mirrored(tab: TabState, key: str, value: object) -> bool:
-    """Have the field `key` show `value`; a text that the workflow refused stays to be fixed.
+def shows(tab: TabState, key: str, value: object, commit: Callable[..., None]) -> Callable[[], None]:
+    """Have the field `key`, which is drawn without a default, show `value` from its first moment on.
 
-    Returns whether the field was given it. A new one takes `value` as its default, which no later message can
-    overtake before the browser has drawn it.
+    Returns a callback that hands the field's new value to `commit`. A click elsewhere that leaves the browser
+    before it has drawn a field's new value sends the old value along. That is no choice of a person; taken
+    for one, it would undo the edit behind the new value.
     """
-    current = st.session_state.get(key, value)
-    if current == value or tab.was_refused(key, current):
-        return False
-    st.session_state[key] = value
-    st.session_state[_sent(key)] = (current, time.monotonic())
-    return True
-
-
-def shows(tab: TabState, key: str, value: object) -> None:
-    """Have the field `key`, which is drawn without a default, show `value` from its first moment on."""
-    sure = established(key)
-    if mirrored(tab, key, value):
+    sent = f"sent-{key}"
+    sure, current = established(key), st.session_state.get(key, value)
+    if current != value:
+        st.session_state[sent] = (current, time.monotonic())
         value_changed(key)
-    elif not sure and not is_empty(value):
+    if current != value or (not sure and not is_empty(value)):
         # An empty value need not be sent.
         st.session_state[key] = value
-    note_drawing(key, st.session_state.get(key, value))
-
-
-def committing(tab: TabState, key: str, commit: Callable[..., None]) -> Callable[[], None]:
-    """A callback that hands the field's new value to `commit`.
-
-    A click elsewhere that leaves the browser before it has drawn a field's new value sends the old value
-    along. That is no choice of a person; taken for one, it would undo the edit behind the new value.
-    """
+    note_drawing(key, value)
 
     def changed() -> None:
-        value = st.session_state[key]
-        if not echoed(key, value) and not was_drawn(key, value):
-            note_drawing(key, value)
-            commit(value)
+        chosen = st.session_state[key]
+        old, at = st.session_state.get(sent, (chosen, None))
+        is_recent = at is not None and (time.monotonic() - at <= ECHO_SECONDS or awaits_browser(key))
+        if not (is_recent and chosen == old) and not was_drawn(key, chosen):
+            note_drawing(key, chosen)
+            commit(chosen)
         tab.ask_redraw()
 
     return changed
-
-
-def echoed(key: str, value: object) -> bool:
-    """Whether the field `key` was given another value than `value` a moment ago, or on a page that
-    has not been drawn to its end since.
-    """
-    if _sent(key) not in st.session_state:
-        return False
-    old, at = st.session_state[_sent(key)]
-    return bool(value == old and (time.monotonic() - at <= ECHO_SECONDS or awaits_browser(key)))
-
-
-def _sent(key: str) -> str:
-    return f"sent-{key}"

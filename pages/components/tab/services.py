@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import cache
+from urllib.parse import unquote
 
 import streamlit as st
 
@@ -17,20 +18,31 @@ from conductor.workers.embedded.model_hub import Downloads
 from conductor.workers.health.probe import HealthProbe
 from conductor.workers.health.tool_health import ToolProbe
 from conductor.workers.tools.connections import connections
-from pages.components.tab.person import person
+from pages.components.streamlit_patches.script_message import runs_a_page
 from storage import data_folder, default_url
 from studio.access.exposure import Access, configured_access
+from studio.access.login import PERSON
 from studio.access.machine_token import MachineToken
 from studio.access.view_links import ViewLinks
 from studio.composition import ConfiguredRuntime, served_workbench
 from studio.evaluation.background import BackgroundEvaluations
 from studio.learning.trainings import Trainings
+from studio.sessions.notes import author
 from studio.sessions.retention import apply_daily
 from studio.telemetry.metrics import Metrics
 from studio.workbench import ViewOnlyWorkbench, Workbench
 
 TIDYING_SECONDS = 2.0
 """How long the store stays open for what removes long deleted sessions; the rest of them goes another day."""
+
+
+def person() -> str | None:
+    """The name of the person who is logged in, else the one that the environment names; None if unknown.
+
+    What a thread does that draws no tab is done for no person of a browser.
+    """
+    named = st.context.headers.get(PERSON) if runs_a_page() else None
+    return author() if named is None else unquote(named)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 // The position advances here by the browser's clock; Python computes it for the rest of the page from the
 // moment of the request. Each request has a mark: an answer to an earlier one changes nothing here.
 
-import { element, icon } from "../streamlit_patches/shared.js";
+import { element, fillScreen, icon } from "../streamlit_patches/shared.js";
 
 const ICONS = {
   play: "M8 5v14l11-7z",
@@ -14,6 +14,15 @@ const ICONS = {
 };
 const BETWEEN_WISHES = 150;                                // milliseconds
 const steady = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+// The page's keys before an audience: whatever has the focus, they move the player.
+const KEYS = {
+  " ": (player) => player.press(player.button("play")),
+  ArrowLeft: (player) => player.press(player.button("back")),
+  ArrowRight: (player) => player.press(player.button("forth")),
+  Home: (player) => player.seek(player.moments[0] ?? 0),
+  End: (player) => player.end(),
+};
 
 // The player's position at its last message: a component that is mounted again continues from there.
 let standing = {};
@@ -37,6 +46,7 @@ export class Player {
     this.speeds.addEventListener("keydown", (event) => this.otherSpeed(event));
     this.watch = new IntersectionObserver(() => this.place());
     this.watch.observe(this.hole);
+    this.pressed = (event) => this.key(event);
   }
 
   // Scrolling up to the graph during a replay takes the player along.
@@ -94,6 +104,12 @@ export class Player {
     this.since = performance.now();
   }
 
+  listen(isOn) {
+    // Before anything on the page gets them.
+    if (isOn) window.addEventListener("keydown", this.pressed, true);
+    else window.removeEventListener("keydown", this.pressed, true);
+  }
+
   // -- what the person does ----------------------------------------------------------------------
 
   press(button) {
@@ -104,6 +120,15 @@ export class Player {
       case "end": return this.end();
     }
     if (button?.dataset.speed) this.setSpeed(Number(button.dataset.speed));
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (event.key.toLowerCase() === "f") fillScreen(document.documentElement);
+    else if (!KEYS[event.key]) return;
+    else if (this.component.data.replayable) KEYS[event.key](this);
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   now() {
@@ -242,6 +267,7 @@ export class Player {
   destroy() {
     clearTimeout(this.timer);
     this.watch.disconnect();
+    this.listen(false);
     this.playing = false;
   }
 }

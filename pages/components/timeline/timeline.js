@@ -3,7 +3,6 @@
 import { element, mounted, workerMark } from "../streamlit_patches/shared.js";
 import { roomFor, ticksOf } from "./axis.js";
 import { Player } from "./player.js";
-import { PlayerKeys } from "./player_keys.js";
 import { Rows, fillTable, share } from "./rows.js";
 
 class Timeline {
@@ -18,7 +17,6 @@ class Timeline {
     this.listeners = new AbortController();
     this.rows = new Rows(root, (choice) => this.component.setStateValue("selected", choice), () => this.open());
     this.player = new Player(root, (position) => this.drawMoment(position));
-    this.keys = new PlayerKeys(this.player);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(root);
     this.listen(root.querySelector(".body"));
@@ -40,7 +38,7 @@ class Timeline {
     this.drawAxis();
     this.player.update(component);
     this.root.classList.toggle("presented", data.presented);
-    this.keys.listen(data.presented);
+    this.player.listen(data.presented);
     fillTable(this.root.querySelector(".table"), data.rows);
     this.drawLegend(data);
   }
@@ -131,7 +129,6 @@ class Timeline {
     this.head.remove();
     this.listeners.abort();
     this.observer.disconnect();
-    this.keys.listen(false);
     this.player.destroy();
   }
 }

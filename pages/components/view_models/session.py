@@ -51,17 +51,17 @@ class SessionView:
     planned: Revision | None
     plan: Plan | None
     latest_plan: Plan | None
-    planning: RunState | None
-    busy: bool
     run: RunRecord | None
     state: RunState | None
-    stoppable: bool
     newest: bool
-    unsaved: str | None
-    outlook: Outlook | None
-    problem: str | None
-    undo: Revision | None
-    redo: Revision | None
+    planning: RunState | None = None
+    busy: bool = False
+    stoppable: bool = False
+    unsaved: str | None = None
+    outlook: Outlook | None = None
+    problem: str | None = None
+    undo: Revision | None = None
+    redo: Revision | None = None
     replay: Replay | None = None
     _outlooks: dict[RunScope, Outlook] = field(default_factory=dict, compare=False, repr=False)
 
@@ -107,8 +107,6 @@ class SessionView:
             stoppable=run is not None and bench.runs_here(run),
             newest=run is not None and run.id == runs[0].id,
             unsaved=bench.unsaved(run) if run is not None else None,
-            outlook=None,
-            problem=None,
             undo=undo,
             redo=redo,
         )
@@ -130,17 +128,9 @@ class SessionView:
             planned=recorded.head,
             plan=None,
             latest_plan=None,
-            planning=None,
-            busy=False,
             run=recorded.run,
             state=as_of(played.at(position), moment=played.began + position, now=now),
-            stoppable=False,
             newest=True,
-            unsaved=None,
-            outlook=None,
-            problem=None,
-            undo=None,
-            redo=None,
             replay=replay,
         )
 

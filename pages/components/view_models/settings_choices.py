@@ -75,11 +75,6 @@ def _with_workers(settings: Settings, names: Sequence[str], chosen: Sequence[str
     return settings.model_copy(update={"workers": None if every else tuple(chosen)})
 
 
-def _preset(settings: Settings) -> str:
-    mode = mode_of(settings)
-    return "Custom" if mode is None else mode.capitalize()
-
-
 def _steps(settings: Settings) -> str:
     steps = "1 step" if settings.max_steps == 1 else f"Up to {settings.max_steps} steps"
     return steps if settings.rounds == 1 else f"{steps}, {quantity(settings.rounds, 'round')}"
@@ -94,7 +89,8 @@ def _pool(settings: Settings, names: Sequence[str]) -> str:
 
 def summary(settings: Settings, names: Sequence[str]) -> str:
     """The settings in one line; `names` are the pool's workers. Without a budget it names none."""
-    parts = (_preset(settings), _steps(settings), _pool(settings, names), *limits(settings.budget))
+    preset = (mode_of(settings) or "custom").capitalize()
+    parts = (preset, _steps(settings), _pool(settings, names), *limits(settings.budget))
     return " · ".join(parts)
 
 

@@ -1,10 +1,12 @@
-"""The fields in which a person sets what an evaluation may spend."""
+"""The fields for what an evaluation may spend, and the figures that it will probably take."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from conductor.text.formatting import dollars, duration
 from conductor.values.budget import NO_BUDGET, Budget
+from studio.evaluation.outlook import EvaluationOutlook, approximation
 
 
 def budget_fields(key: str, *, initial: Budget = NO_BUDGET) -> Budget:
@@ -24,3 +26,17 @@ def budget_fields(key: str, *, initial: Budget = NO_BUDGET) -> Budget:
     )
     limits = {"cost": cost, "tokens": None if tokens is None else int(tokens)}
     return Budget.model_validate(initial.model_dump() | limits)
+
+
+def forecast_figures(answers: int, forecast: EvaluationOutlook, *, key: str) -> None:
+    """Draw in a row what it will probably take."""
+    figures = {
+        "Answers": f"{answers:,}",
+        "Calls": approximation(forecast.calls, "call"),
+        "Tokens": "-" if forecast.tokens is None else approximation(forecast.tokens, "token"),
+        "Cost": "-" if forecast.cost is None else f"~{dollars(forecast.cost)}".replace("~<", "<"),
+        "Time": "-" if forecast.seconds is None else f"~{duration(forecast.seconds)}".replace("~<", "<"),
+    }
+    with st.container(horizontal=True, gap="medium", key=key):
+        for name, figure in figures.items():
+            st.metric(name, figure, width="content")

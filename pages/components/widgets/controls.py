@@ -81,6 +81,44 @@ def expander(label: str, icon: str, *, key: str) -> DeltaGenerator | None:
     return box if box.open else None
 
 
+def page_head(title: str) -> DeltaGenerator:
+    """A page's title, in a row that takes what stands beside it."""
+    head = st.container(horizontal=True, vertical_alignment="center", key="page-head")
+    head.title(title, anchor=False)
+    return head
+
+
+def watched(
+    read: Callable[[], T],
+    draw: Callable[[T], object],
+    *,
+    key: str,
+    seconds: float | None,
+    was: object = None,
+    state: Callable[[T], object] = bool,
+) -> None:
+    """Draw what is read, again every `seconds`; the whole page where that is no longer in the `state` that it
+    `was` in, or cannot be read. Without `was` what is read is whether something is under way; where nothing
+    is, it is not read again by itself.
+    """
+    if was is None:
+        was = state(read())
+        seconds = seconds if was else None
+
+    @st.fragment(key=key, run_every=seconds)
+    def part() -> None:
+        TabState().redraw_on_request()
+        try:
+            now = read()
+        except ConductorError:
+            st.rerun()  # which names what is wrong
+        if state(now) != was:
+            st.rerun()
+        draw(now)
+
+    part()
+
+
 def compare_query(left: str, right: str) -> Mapping[str, str]:
     """Query parameters for `st.page_link` and `st.switch_page` to `COMPARE_PAGE`, from two addresses such as
     "run:1f0c".

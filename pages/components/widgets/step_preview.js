@@ -2,14 +2,14 @@
 // instead of the step before (panes.css, by data-awaits-step on its root, which tabs.js sets).
 
 import { element, mounted } from "../streamlit_patches/shared.js";
-import { RenderedText } from "./rendered_text.js";
+import { TextBlock } from "./text_block.js";
 
 const page = document.documentElement;
 
 class StepPreview {
   constructor(root) {
     this.root = root;
-    this.text = new RenderedText(root.querySelector(".rendered"));
+    this.text = new TextBlock(root.querySelector(".text-block"));
     this.listeners = new AbortController();
     window.addEventListener("conductor-step", ({ detail }) => {
       if (detail.graph === "inspector" && detail.step !== null) this.show(detail.step);
@@ -43,6 +43,6 @@ class StepPreview {
   }
 }
 
-const APPEARANCE = { heading: true, framed: true, copy: false, live: false, height: null, steady: false };
+const APPEARANCE = { legend: [], heading: true, framed: true, copy: false, live: false, height: null, steady: false };
 
 export default mounted(".step-preview", (root) => new StepPreview(root));

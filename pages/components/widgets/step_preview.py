@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from conductor.markdown import STYLES, Rendered, rendered
+from conductor.markdown import STYLES, rendered
 from conductor.workflow.model import MAX_STEPS
 from pages.components.streamlit_patches.component import component
-from pages.components.streamlit_patches.katex import katex_script
-from pages.components.widgets.rendered_text import HTML, SHEETS
+from pages.components.widgets.rendered_text import rendering
+from pages.components.widgets.text_block import HTML, SHEETS, Stretch
 
 MOST = 1_500
 """Characters of a text: what is seen of it without scrolling, and a little more."""
@@ -61,17 +61,8 @@ def _texts(preview: Preview) -> dict[str, Any]:
     if not preview.output:
         return {"output": None, "instruction": preview.instruction[:MOST]}
     text = preview.output[:MOST]
-    document = _beginning(text)
-    output = {
-        "text": text,
-        "blocks": list(document.blocks),
-        "marked": document.marked,
-        "problem": document.problem,
-        "katex": katex_script() if document.mathematics else "",
-    }
+    output = {"parts": [Stretch(text)], "rendering": rendering(_beginning(text))}
     return {"output": output, "instruction": preview.instruction[:MOST]}
 
 
-@lru_cache(maxsize=2 * MAX_STEPS)
-def _beginning(text: str) -> Rendered:
-    return rendered(text)
+_beginning = lru_cache(maxsize=2 * MAX_STEPS)(rendered)

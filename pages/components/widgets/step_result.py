@@ -14,7 +14,6 @@ import streamlit as st
 from conductor.report.words import request_name
 from conductor.runs.events import Retry
 from conductor.runs.step_state import StepState, StepStatus
-from conductor.runs.timed_call import TimedCall
 from conductor.text.excerpt import excerpt
 from conductor.text.formatting import LISTED, duration, quantity
 from conductor.values.message_parts.tool_use import ToolUse, indented
@@ -122,8 +121,11 @@ def calls_before(state: StepState, *, key: str) -> None:
             for at, use in enumerate(uses):
                 _tool_use(use, key=f"tool-{key}-{at}")
             for at, call in enumerate(state.unanswered):
-                doing = "no result" if state.done else "under way"
-                _unanswered(call, doing, key=f"unanswered-{key}-{at}")
+                if call.tool is not None:
+                    doing = "no result" if state.done else "under way"
+                    st.caption(f"**{plain(call.name, limit=200)}** · {doing}")
+                    arguments = indented(call.tool.call.arguments)
+                    _code(arguments, "json", label="Arguments", key=f"unanswered-{key}-{at}")
 
 
 def _tool_use(use: ToolUse, *, key: str) -> None:
@@ -137,12 +139,6 @@ def _tool_use(use: ToolUse, *, key: str) -> None:
     _code(use.result, None, label="Result", key=f"{key}-result")
     if use.cut is not None:
         st.caption(f"The beginning of {quantity(use.cut, 'character')}.")
-
-
-def _unanswered(call: TimedCall, state: str, *, key: str) -> None:
-    if call.tool is not None:
-        st.caption(f"**{plain(call.name, limit=200)}** · {state}")
-        _code(indented(call.tool.call.arguments), "json", label="Arguments", key=key)
 
 
 def _code(text: str, language: Literal["json"] | None, *, label: str, key: str) -> None:
@@ -233,16 +229,12 @@ def output_notes(state: StepState) -> list[str]:
     notes += ["unchanged"] if state.kept_because == "preloaded" else []
     if state.output is not None and state.output.hand is not None:
         return [*notes, "edited by hand" if state.output.stand_in is None else "by rule"]
-    notes += ["on recorded results of tools"] if _is_replayed(state) else []
+    is_replayed = any(use.source == "record" for use in state.tool_uses)
+    notes += ["on recorded results of tools"] if is_replayed else []
     notes += ["partial, not passed on"] if state.status in _KEPT_IN_PART else []
     notes += withdrawn_note(state) if state.status == "running" else []
     notes += [*kind_notes(state.worker_kind), *([NO_ANSWER] if state.status == "refused" else [])]
     return [*notes, "cut off"] if state.cut_off else notes
-
-
-def _is_replayed(state: StepState) -> bool:
-    """Whether its tools were not called, but answered as in a run before."""
-    return any(use.source == "record" for use in state.tool_uses)
 
 
 def step_facts(state: StepState) -> list[str]:

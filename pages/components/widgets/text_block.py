@@ -1,23 +1,28 @@
-"""Text from models and people, shown letter for letter: no Markdown, no HTML, with a copy button.
+"""Text from models and people with a copy button: shown letter for letter, or its Markdown rendered.
 
-A small Streamlit component (v2). Knows text in parts, nothing of runs.
+A Streamlit component (v2). Knows text in parts, nothing of runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from conductor.markdown import STYLES
 from pages.components.streamlit_patches.component import component
 from pages.components.widgets.notable import Notable, notable_data, on_noted
 
-_HTML = """<div class="text-block">
+HTML = """<div class="text-block">
 <div class="text-block-head"><span class="text-block-heading"></span><span class="text-block-notes"></span>
+<button class="rendered-view" type="button" hidden>Source</button>
 <button class="text-block-copy" type="button">Copy</button></div>
+<p class="rendered-problem" role="note" hidden></p>
 <div class="text-block-legend" hidden><div class="text-block-bar" role="img"></div>
 <ul class="text-block-sources"></ul></div>
 <div class="text-block-body" tabindex="0" role="region"></div>
 </div>"""
+
+SHEETS = "text_block.css notable.css rendered_text.css text_block_legend.css"
 
 Tone = Literal[
     "", "quiet", "query", "task", "tool", "seen", "removed", "added",
@@ -56,13 +61,7 @@ class LegendEntry(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-_block = component(
-    "conductor_passage",
-    __file__,
-    html=_HTML,
-    css="text_block.css notable.css text_block_legend.css",
-    js="text_block.js",
-)
+_block = component("conductor_text", __file__, html=HTML, styles=STYLES, css=SHEETS, js="text_block_mount.js")
 
 
 def text_block(
@@ -76,16 +75,17 @@ def text_block(
     framed: bool = True,
     copy: bool = True,
     live: bool = False,
-    height: int | None = None,
+    height: int | str | None = None,
     steady: bool = False,
     notable: Notable | None = None,
+    rendering: Mapping[str, object] | None = None,
 ) -> None:
     """Show `text` under its `label` and `notes` (such as "offline").
 
     A `legend` above it shows how much of the text comes from where. Without `heading` the label is for
     screen readers only. `height` (pixels) makes the text scroll inside; `steady` gives it
     that height from its first word on, so that what stands below stays where it is. `notable` is what people
-    write on its words.
+    write on its words. With a `rendering` it is shown as `rendered_text` has it.
     """
     parts = [Stretch(text)] if isinstance(text, str) else text
     data = {
@@ -100,5 +100,6 @@ def text_block(
         "height": height,
         "steady": steady,
         "notable": notable_data(notable, key=key),
+        "rendering": rendering,
     }
     _block(key=key, data=data, on_noted_change=on_noted(notable, key=key))

@@ -60,15 +60,9 @@ def diff_notes(diff: TextDiff) -> list[str]:
     """The notes on a difference, beside its text."""
     if diff.equal:
         return ["the same"]
-    return [
-        *([_in_common(diff.share)] if diff.grain != "whole" else []),
-        *filter(None, [_GRAINS[diff.grain]]),
-    ]
-
-
-def _in_common(share: float) -> str:
-    """How much two texts that are not the same have in common; never all of it."""
-    return f"{min(max(round(share * 100), 1), 99)}% in common" if share else "nothing in common"
+    # Of texts that are not the same, never all of it.
+    common = f"{min(max(round(diff.share * 100), 1), 99)}% in common" if diff.share else "nothing in common"
+    return [*([common] if diff.grain != "whole" else []), *filter(None, [_GRAINS[diff.grain]])]
 
 
 def stretches(pieces: Sequence[DiffPiece], *, context: int | None = None) -> list[Stretch]:

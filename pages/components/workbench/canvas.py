@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -11,12 +12,15 @@ from pyvis.network import Network
 
 from conductor.drawing.layout import Direction, Layout, layouts
 from conductor.drawing.network import CardContent, draw
+from conductor.engine.experiments import EdgeTest, StepSearch, edge_verdicts
+from conductor.engine.step_verdicts import step_verdicts
+from conductor.errors import WorkerError
 from conductor.runs.state import RunState
 from conductor.workflow.model import Workflow
 from pages.components.graph import workflow_graph
 from pages.components.streamlit_patches.component import trigger_value
 from pages.components.tab.state import TabState
-from pages.components.view_models.session import SessionView
+from pages.components.view_models.session import Results, SessionView
 from pages.components.view_models.workflow.branch_cards import (
     branch_contents,
     branch_heat,
@@ -24,13 +28,13 @@ from pages.components.view_models.workflow.branch_cards import (
 )
 from pages.components.view_models.workflow.card_content import card_contents
 from pages.components.view_models.workflow.drawing import Drawing, drawing_of, partial_network
-from pages.components.view_models.workflow.heat import HeatMap, run_heat
+from pages.components.view_models.workflow.heat import HeatMap, edge_heat, run_heat, step_heat
 from pages.components.view_models.workflow.worker_legend import WorkerShare, worker_legend
 from pages.components.workbench.editor import Editor
+from pages.components.workbench.planning.plan import plan_so_far
 from pages.components.workbench.planning.proposed_change import decide, drawn_ghost, proposal_data
-from pages.components.workbench.planning.so_far import plan_so_far
 from pages.components.workbench.step.nested_path import Inside, with_kept_inside
-from pages.components.workbench.trial_heat import trial_heat
+from storage import ExperimentRecord
 from studio.workbench import Workbench
 
 _DIRECTIONS: tuple[Direction, ...] = ("down", "right")
@@ -43,8 +47,13 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
 
     An audience can edit nothing in it; presented, its letters are large.
     """
-    if _partial(bench, tab, view):
-        return
+    # The graph is as high as this; what opens inside a step takes its room below it.
+    with st.container(key="graph-room", gap=None):
+        if not _partial(bench, tab, view):
+            _graph(bench, tab, view, editor)
+
+
+def _graph(bench: Workbench, tab: TabState, view: SessionView, editor: Editor | None) -> None:
     if view.head is None:
         with st.container(key="graph-waits"):
             st.caption("Steps appear here as the Conductor writes them.")
@@ -140,6 +149,41 @@ def graph(bench: Workbench, tab: TabState, view: SessionView, *, editor: Editor 
     )
     if not tab.knows_selection:
         tab.adopt_selection((result.selected or {}).get("step"))
+
+
+def trial_heat(bench: Workbench, tab: TabState, view: SessionView) -> tuple[HeatMap, ...]:
+    """A map for the newest edge test and one for the newest search for a step, where they tried the workflow
+    that is shown; none while it runs. Watchers, who can have nothing compared, see no search. Raises
+    `StorageError` where the store cannot be read.
+    """
+    if view.head is None or (view.live and view.replay is None):
+        return ()
+    maps = []
+    records = bench.store.experiments.of_session(view.session.id)
+    for kind in (EdgeTest, StepSearch) if tab.view_only is None else (EdgeTest,):
+        record = next((each for each in records if isinstance(each.experiment, kind)), None)
+        if record is None:
+            continue
+        base = bench.state(bench.store.runs.find(record.base))
+        if base.is_run_of(view.head.workflow):
+            # Why an answer cannot be compared is shown where the search is.
+            with suppress(WorkerError):
+                maps.append(_heat_of(bench, tab, record))
+    return tuple(maps)
+
+
+def _heat_of(bench: Workbench, tab: TabState, record: ExperimentRecord) -> HeatMap:
+    if record.id in tab.trial_heat:
+        return tab.trial_heat[record.id]
+    results = Results.load(bench, record, wait=False)
+    base, trials, states = results.base, results.trials, results.states
+    if isinstance(record.experiment, StepSearch):
+        heat = step_heat(step_verdicts(base, trials, states, results.right), trial=record.id)
+    else:
+        heat = edge_heat(edge_verdicts(base.answer or "", trials, states), trial=record.id)
+    if not results.live and all(each.share is not None for each in heat.steps.values()):
+        tab.trial_heat = {**tab.trial_heat, record.id: heat}
+    return heat
 
 
 class _GraphInput(NamedTuple):

@@ -5,40 +5,34 @@ name, doing what has one, and going to where words stand in the texts and notes 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 
 from conductor.values.note import NotePart
-from conductor.workflow.model import Workflow
 from pages.components.keyboard.palette import PaletteRow, find_box
 from pages.components.sessions.import_export import open_import
-from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.tab.notices import showing_errors
 from pages.components.tab.services import workbench
 from pages.components.tab.state import Export, FoundWords, TabState
-from pages.components.view_models.destinations import (
-    HEADINGS,
-    Destination,
-    of_app,
-    of_documentation,
-    of_sessions,
-    of_workflow,
-)
+from pages.components.view_models.run_text import state_label
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.card_content import step_name
 from pages.components.widgets.controls import compare_query
+from pages.components.widgets.dialog import Dialog
 from pages.components.workbench.bar.share import open_code
 from pages.components.workbench.drawer.panels import PANELS
 from pages.components.workbench.step.inspector import PARTS, states_of
 from storage import RunRecord, SessionFilter
-from studio.documentation import Section, find_sections, sections
+from studio.documentation import Section, find_sections
 from studio.sessions.words import LONGEST, SessionText, WordPlace, find_words, texts_of
 from studio.workbench import Workbench
 
 _KEY = "palette"
 _QUERY, _OPENS = "palette-query", "palette-opens"
+_SECTION = Dialog[Section]("documentation-open")
 
 _TABS: Mapping[NotePart, str] = dict(
     zip(("output", "instruction", "request", "reasoning"), PARTS, strict=True)
@@ -53,6 +47,31 @@ _SESSIONS = 8
 
 _SECTIONS = 6
 """Sections of the documentation that are offered: those that have the words."""
+
+_MOST_TITLE = 90
+
+_PAGES: Mapping[str, str] = {
+    "workbench": "ask, plan, run",
+    "compare": "runs, plans, races",
+    "sessions": "search, tags, import, export",
+    "usage": "tokens and dollars",
+    "evaluation": "planners on sets of questions",
+    "learning": "train a Conductor",
+    "pool": "workers, endpoints, keys, API tokens",
+}
+
+_FILES: Mapping[Export, tuple[str, str]] = {
+    "run": ("Export the run in one file", "to replay without the app"),
+    "workflow": ("Export the workflow", "JSON"),
+    "session": ("Export the session", "JSON Lines"),
+}
+
+
+class Goal(NamedTuple):
+    """Where a person can go by name, or what can be done: a row, and what its choice does."""
+
+    row: PaletteRow
+    go: Callable[[], object]
 
 
 def find_anywhere(tab: TabState) -> None:
@@ -71,22 +90,16 @@ def find(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
     if (opens := st.session_state.pop(_OPENS, None)) is not None:
         page, query_params = opens
         st.switch_page(page, query_params=query_params)
-    section_dialog()
+    _SECTION.show(lambda section: section.page, lambda section: st.markdown(section.text), width="large")
     query = st.session_state.get(_QUERY, "")
     runs = () if view is None else bench.store.runs.of_session(view.session.id)
     words = [] if view is None else find_words(_texts(bench, view, runs), query)
     numbers = {run.id: len(runs) - at for at, run in enumerate(runs)}
-    sessions = bench.store.sessions.listed(SessionFilter(search=query), limit=_SESSIONS)
-    places = [
-        *([] if view is None or view.head is None else _of_session(view, view.head.workflow)),
-        *of_app(bench.pool.names),
-    ]
-    others = [
-        *of_sessions(sessions, but=None if view is None else view.session.id),
-        *of_documentation(find_sections(query, limit=_SECTIONS)),
-    ]
+    here = view is not None
+    places = [*([] if view is None else _of_workflow(tab, view)), *_of_app(tab, bench.pool.names)]
+    others = [*_of_sessions(bench, tab, query, here=here), *_of_documentation(tab, query)]
     texts = {f"text:{at}": place for at, place in enumerate(words)}
-    goals = {place.id: place for place in [*places, *others]}
+    goals = {goal.row["id"]: goal for goal in [*places, *others]}
 
     def typed() -> None:
         # A message may be of the page before, which has been left.
@@ -100,16 +113,18 @@ def find(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
             return
         id = str(choice.get("id"))
         if id in goals:
-            _open(tab, goals[id], here=view is not None)
+            goals[id].go()
+            if here:
+                tab.ask_redraw()
         elif choice.get("query") == query and view is not None and id in texts:
             _go(tab, view, texts[id])
 
     find_box(
         [
-            *(_row(place) for place in others),
+            *(goal.row for goal in others),
             *(_text_row(view, id, place, numbers) for id, place in texts.items() if view is not None),
         ],
-        places=[_row(place) for place in places],
+        places=[goal.row for goal in places],
         query=query,
         key=_KEY,
         on_typed=typed,
@@ -117,45 +132,65 @@ def find(bench: Workbench, tab: TabState, view: SessionView | None) -> None:
     )
 
 
-def _row(place: Destination) -> PaletteRow:
-    return {"id": place.id, "kind": HEADINGS[place.kind], "name": place.name, "detail": place.detail}
+def _goal(id: str, kind: str, name: str, detail: str, go: Callable[[], object]) -> Goal:
+    return Goal({"id": id, "kind": kind, "name": name, "detail": detail}, go)
 
 
-def _of_session(view: SessionView, workflow: Workflow) -> list[Destination]:
-    panels = {name: panel.holds for name, panel in PANELS.items()}
-    return of_workflow(workflow, panels, ran=view.run is not None)
+def _of_workflow(tab: TabState, view: SessionView) -> Iterator[Goal]:
+    """The steps, with their workers, the panels of the drawer with what they hold, and what is given out: the
+    run, too, where there is one.
+    """
+    if view.head is None:
+        return
+    workflow = view.head.workflow
+    for at, step in enumerate(workflow.steps):
+        yield _goal(f"step:{at}", "Step", step_name(workflow, at), step.worker, partial(tab.select, at))
+    for name, panel in PANELS.items():
+        go = partial(st.session_state.__setitem__, "panel", name)
+        yield _goal(f"panel:{name}", "Panel", name, panel.holds, go)
+    for what, words in _FILES.items():
+        if what != "run" or view.run is not None:
+            yield _goal(f"command:export-{what}", "", *words, partial(tab.ask_export, what))
+    yield _goal("command:code", "", "Use it from code", "Python, JavaScript, curl, the API", open_code)
 
 
-def _open(tab: TabState, place: Destination, *, here: bool) -> None:
-    """Show the place, or do what it names. `here`: the workbench is open, with a session."""
-    match place.kind, place.value:
-        case "step", value:
-            tab.select(int(value))
-        case "panel", value:
-            st.session_state["panel"] = value
-        case "worker", _:
-            _go_to("pool")
-        case "page", value:
-            _go_to(value)
-        case "session", value if here:
-            tab.open(value)
-        case "session", value:
-            _go_to("workbench", {"session": value})
-        case "documentation", value:
-            open_section(value)
-        case "command", "new":
-            tab.open(None)
-            _go_to("workbench")
-        case "command", "import":
-            open_import()
-            _go_to("sessions")
-        case "command", "code":
-            open_code()
-        case "command", value:
-            tab.ask_export(cast("Export", value.removeprefix("export-")))
-    # A dialog that a fragment opens takes the page its styles.
-    if here or place.kind == "documentation":
+def _of_app(tab: TabState, workers: tuple[str, ...]) -> Iterator[Goal]:
+    """Pages, what can be done on each of them, and the workers; each of these opens the page of the pool."""
+
+    def new() -> None:
+        tab.open(None)
+        _go_to("workbench")
+
+    def choose_file() -> None:
+        open_import()
+        _go_to("sessions")
+
+    for page, about in _PAGES.items():
+        yield _goal(f"page:{page}", "Page", f"Open {page.capitalize()}", about, partial(_go_to, page))
+    yield _goal("command:new", "", "New session", "ask a question", new)
+    yield _goal("command:import", "", "Import a file", "a session, a run, a workflow", choose_file)
+    for name in workers:
+        yield _goal(f"worker:{name}", "Worker", name, "on the Pool page", partial(_go_to, "pool"))
+
+
+def _of_sessions(bench: Workbench, tab: TabState, query: str, *, here: bool) -> Iterator[Goal]:
+    """The sessions that have the words, without the open one; `here`: there is an open one."""
+    for one in bench.store.sessions.listed(SessionFilter(search=query), limit=_SESSIONS):
+        if not here or one.id != tab.session:
+            go = partial(tab.open, one.id) if here else partial(_go_to, "workbench", {"session": one.id})
+            yield _goal(f"session:{one.id}", "Session", one.title[:_MOST_TITLE], state_label(one.state), go)
+
+
+def _of_documentation(tab: TabState, query: str) -> Iterator[Goal]:
+    """The sections that have the words, each with the page that it is of."""
+
+    def go(section: Section) -> None:
+        _SECTION.open(section)
+        # A dialog that a fragment opens takes the page its styles.
         tab.ask_redraw()
+
+    for one in find_sections(query, limit=_SECTIONS):
+        yield _goal(f"documentation:{one.id}", "Documentation", one.title, one.page, partial(go, one))
 
 
 def _go_to(page: str, query_params: Mapping[str, str] | None = None) -> None:
@@ -207,24 +242,3 @@ def _go(tab: TabState, view: SessionView, place: WordPlace) -> None:
         words = place.words if text.note is None else text.note.quote
         tab.search_match = FoundWords(text.step, text.part, words, place.near, time.time()) if words else None
     tab.ask_redraw()
-
-
-_OPEN = "documentation-open"
-
-
-def open_section(id: str) -> None:
-    """Have the dialog open on the next run of the page, at the section with this id."""
-    st.session_state[_OPEN] = id
-
-
-def section_dialog() -> None:
-    id = st.session_state.get(_OPEN)
-    section = None if id is None else next((each for each in sections() if each.id == id), None)
-    if section is not None:
-        dialog = st.dialog(section.page, width="large", on_dismiss=lambda: st.session_state.pop(_OPEN, None))
-        dialog(_section)(section)
-
-
-def _section(section: Section) -> None:
-    dialog_theme()
-    st.markdown(section.text)

@@ -12,7 +12,7 @@ from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.report.remarks import power_of_trial
 from conductor.evaluation.trials import MARGIN
 from conductor.text.formatting import quantity
-from conductor.values.budget import NO_BUDGET, Budget
+from conductor.values.budget import NO_BUDGET
 from pages.components.tab.services import services
 from pages.components.tab.state import plain
 from pages.components.widgets.budget_fields import budget_fields
@@ -33,7 +33,9 @@ def start_on_data(
         data = st.selectbox("Data", list(choices), key=f"{key}-data", format_func=distinct_labels(titles))
         chosen = choices[data]
         margin = _margin(key) if trial else None
-        budget = _budget(chosen, key)
+        # Of the questions of an earlier evaluation first what that one might spend.
+        limits = NO_BUDGET if chosen.earlier is None else chosen.earlier.spec.settings.budget
+        budget = budget_fields(f"{key}-{data}", initial=limits)
         started = st.button("Start", key=f"{key}-start", icon=":material/play_arrow:", type="primary")
     try:
         if started:
@@ -53,12 +55,6 @@ def start_on_data(
 
 def _id(choice: DataChoice) -> str:
     return choice.name if choice.earlier is None else choice.earlier.id
-
-
-def _budget(choice: DataChoice, key: str) -> Budget:
-    """What it may spend; of the questions of an earlier evaluation first what that one might."""
-    budget = NO_BUDGET if choice.earlier is None else choice.earlier.spec.settings.budget
-    return budget_fields(f"{key}-{_id(choice)}", initial=budget)
 
 
 def _margin(key: str) -> float:

@@ -123,7 +123,9 @@ class Ghost:
             pair = diff.of_new[new]
             lines = tuple(sentences(diff, pair))
             if "instruction" in pair.changes:
-                words = _words(diff.old.steps[old].instruction, diff.new.steps[new].instruction)
+                before, after = diff.old.steps[old].instruction, diff.new.steps[new].instruction
+                pieces = compare_texts(before[:_WORDS], after[:_WORDS]).pieces
+                words = tuple((piece.kind, piece.text) for piece in pieces)
             change = card_change(diff, new, "right")
             name = f"{old + 1}. {title_of(diff.new.steps[new].instruction)[0]}"
         else:
@@ -153,8 +155,3 @@ def growing_ghost(old: Workflow, plan: PartialPlan) -> Ghost | None:
         return None
     new = with_own_settings(old, Workflow.of(steps))
     return Ghost(plan_diff(old, new), grows=True, open=frozenset(waits))
-
-
-def _words(old: str, new: str) -> tuple[tuple[str, str], ...]:
-    pieces = compare_texts(old[:_WORDS], new[:_WORDS]).pieces
-    return tuple((piece.kind, piece.text) for piece in pieces)

@@ -14,7 +14,6 @@ import streamlit as st
 from pages.components.keyboard.focus import focus_fallback
 from pages.components.panes import STYLES, pane_handle
 from pages.components.tab.state import TabState, plain
-from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action
 from pages.components.workbench.bar.bar import bar
 from pages.components.workbench.canvas import graph
@@ -28,7 +27,11 @@ from studio.workbench import Workbench
 def watched(bench: Workbench, tab: TabState, current: CurrentView | None) -> None:
     """Draw the session of `current`, which is None if the address names none."""
     if current is None or (tab.view_only is not None and current.of_page.session.deleted_at is not None):
-        _nothing()
+        st.error(
+            "This link does not lead to a session: it is incomplete, or the session was removed. Ask for "
+            "a new one.",
+            icon=":material/link_off:",
+        )
     elif tab.presents:
         _presented(bench, tab, current)
     else:
@@ -49,14 +52,6 @@ def _viewed(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         with st.container(key="drawer", gap=None):
             pane_handle("drawer", label="Drawer size")
             current.fragment("panels", partial(panels, bench, tab), follows="drawer")
-
-
-def _nothing() -> None:
-    st.error(
-        "This link does not lead to a session: it is incomplete, or the session was removed. Ask for "
-        "a new one.",
-        icon=":material/link_off:",
-    )
 
 
 # Drawn again where a session begins to be presented, and where that ends.
@@ -93,10 +88,5 @@ def _graph_pane(bench: Workbench, tab: TabState, current: CurrentView) -> bool:
             st.caption("There is no workflow yet.")
         return False
     with st.container(key="graph-pane", gap=None):
-        current.fragment("canvas", partial(_watched_graph, bench, tab), follows="always")
+        current.fragment("canvas", partial(graph, bench, tab), follows="always")
     return True
-
-
-def _watched_graph(bench: Workbench, tab: TabState, now: SessionView) -> None:
-    with st.container(key="graph-room", gap=None):
-        graph(bench, tab, now)

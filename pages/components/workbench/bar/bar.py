@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.keyboard.focus import focus_fallback
-from pages.components.tab.page_part import PagePart, committing, shows
+from pages.components.tab.page_part import PagePart, shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.replay import moment_text
 from pages.components.view_models.session import SessionView, state_text
@@ -38,7 +38,9 @@ def bar(bench: Workbench, tab: TabState, current: CurrentView) -> None:
         if tab.view_only is None:
             _title(bench, tab, view.session)
         else:
-            _fixed_title(view.session)
+            with st.container(key="session-head"):
+                st.title(plain(view.session.title, limit=90), anchor=False)
+                st.markdown(f"**{plain(view.session.title, limit=90)}**")
             with st.container(key="view-only"):
                 st.badge("View only", icon=":material/visibility:", color="primary", help=_VIEW_ONLY)
         if label := (view.session if view.run is None else view.run).pool_label:
@@ -83,19 +85,12 @@ def _title(bench: Workbench, tab: TabState, session: Session) -> None:
 
     with st.container(key="session-head"):
         st.title(plain(session.title, limit=90), anchor=False)
-        shows(tab, key, session.title)
         st.text_input(
             "Title",
             key=key,
             label_visibility="collapsed",
-            on_change=committing(tab, key, renamed),
+            on_change=shows(tab, key, session.title, renamed),
         )
-
-
-def _fixed_title(session: Session) -> None:
-    with st.container(key="session-head"):
-        st.title(plain(session.title, limit=90), anchor=False)
-        st.markdown(f"**{plain(session.title, limit=90)}**")
 
 
 def _state(view: SessionView) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from pathlib import Path
+from functools import partial
 from typing import NamedTuple, cast
 
 import streamlit as st
@@ -14,7 +14,7 @@ from pages.components.tab.account import api_url, is_local, own_api_url
 from pages.components.tab.services import access, machine_token
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.controls import action, choice, row
+from pages.components.widgets.controls import action, choice, row, watched
 from pages.components.widgets.rendered_text import rendered_text
 from pages.components.workbench.bar.code_snippets import KEY, snippets
 from studio.access.auth import own_key
@@ -22,9 +22,6 @@ from studio.api.playground_client import Attempt
 from studio.workbench import Workbench
 
 POLL_SECONDS = 0.25
-
-
-_STYLES = Path(__file__).with_suffix(".css")
 
 
 _WHAT = {"workflow": "This workflow", "conductor": "A new plan for each question"}
@@ -45,7 +42,6 @@ def use_from_code(bench: Workbench, tab: TabState, view: SessionView) -> None:
     """Draw it for a session that has a workflow."""
     if view.head is None:
         return
-    st.html(_STYLES)
     with st.container(key="code-panel"):
         what = choice("What to ask", _WHAT, key="code-what", default="workflow")
         model = f"workflow:{view.head.id}" if what == "workflow" else "conductor"
@@ -88,23 +84,9 @@ def _query(bench: Workbench, tab: TabState, view: SessionView, model: str) -> st
             tip = "Send the question through the API, as a program does"
             action("Try it", "play_arrow", begin, key="code-try", help=tip, disabled=not query.strip())
     if under_way is not None:
-        _follow(tab, under_way)
+        draw = partial(_outcome, tab, under_way)
+        watched(lambda: under_way.live, lambda _: draw(), key="code-live", seconds=POLL_SECONDS)
     return query
-
-
-def _follow(tab: TabState, under_way: _UnderWay) -> None:
-    every = POLL_SECONDS if under_way.live else None
-
-    @st.fragment(key="code-live", run_every=every)
-    def live() -> None:
-        tab.redraw_on_request()
-        # Read first: the last text is then shown.
-        over = not under_way.live
-        _outcome(tab, under_way)
-        if every is not None and over:
-            st.rerun()
-
-    live()
 
 
 def _outcome(tab: TabState, under_way: _UnderWay) -> None:

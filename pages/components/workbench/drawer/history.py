@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
@@ -68,24 +69,16 @@ def _as_data(rows: Sequence[RevisionRow]) -> Iterator[Mapping[str, Any]]:
     """The rows as the component takes them."""
     way = False
     for row in rows:
-        place = row.place
-        yield {
-            "id": row.entry.id,
+        yield asdict(row.place) | {
             "number": row.entry.number,
             "note": row.note,
-            "facts": list(row.facts),
-            "runs": list(row.runs),
-            "tests": list(row.tests),
+            "facts": row.facts,
+            "runs": row.runs,
+            "tests": row.tests,
             "tested": row.tests_in_words,
             "origin": row.entry.origin,
             "standing": row.standing,
             "way": way,
-            "lane": place.lane,
-            "above": place.above,
-            "below": place.below,
-            "joins": list(place.joins),
-            "passing": list(place.passing),
-            "current": place.current,
         }
         way = way or row.head
 

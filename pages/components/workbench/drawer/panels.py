@@ -13,10 +13,9 @@ from pages.components.view_models.session import SessionView
 from pages.components.widgets.labels import distinct_labels
 from pages.components.workbench.drawer.check import check_view, remark
 from pages.components.workbench.drawer.history import history_view
-from pages.components.workbench.drawer.plans import plans_view
-from pages.components.workbench.drawer.plans import remark as plans_remark
 from pages.components.workbench.drawer.timeline import timeline_view
 from pages.components.workbench.drawer.trials.panel import trials_view
+from pages.components.workbench.planning.other_plans import plans_remark, plans_view
 from studio.workbench import Workbench
 
 

@@ -11,16 +11,15 @@ import streamlit as st
 
 from conductor.drawing.marks import Mark
 from conductor.report.words import STATUSES
-from conductor.runs.replay import Recording, first_speed, speeds_for
+from conductor.runs.replay import Recording, Replay
 from conductor.runs.state import RunState
 from conductor.runs.timed_call import TimedCall
 from conductor.runs.timeline import NOTHING, EdgeSaving, Timeline, TimelineRow, timeline_of, without_edges
 from conductor.text.formatting import duration
-from pages.components.streamlit_patches.component import trigger_value
 from pages.components.streamlit_patches.initial_values import on_choice, show_stored
 from pages.components.tab.state import TabState, plain
 from pages.components.timeline import run_timeline
-from pages.components.view_models.replay import read_replay, recording, unit_of
+from pages.components.view_models.replay import recording
 from pages.components.view_models.run_text import clock, state_label
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.timeline_text import (
@@ -86,58 +85,39 @@ def _bars(
     timeline: Timeline,
     recorded: Recording | None,
 ) -> None:
-    key = f"timeline-{view.session.id}"
     # In a replay, the workflow shown is the run's; the replay knows which one the session has.
     revision = view.replay.revision if view.replay is not None else view.head.id if view.head else ""
-    replayable = recorded is not None and recorded.seconds > 0
 
-    def selected() -> None:
-        tab.select(st.session_state[key].selected["step"])
+    def selected(step: int) -> None:
+        tab.select(step)
         tab.redraw(["canvas", "inspector"])
 
-    def wished() -> None:
-        wish = trigger_value(key, "replay")
-        if not wish or recorded is None:
-            return
-        tab.replay = read_replay(
-            wish, run=run.id, revision=revision, seconds=recorded.seconds, now=time.time()
-        )
-        tab.replay_mark = str(wish.get("mark"))
+    def wished(replay: Replay | None, mark: str) -> None:
+        tab.replay, tab.replay_mark = replay, mark
         tab.ask_redraw()
 
     texts = row_text(state, timeline)
     workers = [*(state.workflow.workers() if state.workflow else ()), *(words.worker for words in texts)]
     own = worker_marks(bench.pool.cards, *workers)
-    chosen = st.session_state[key].selected if key in st.session_state else None
-    moment, replay = view.replay, None
-    if moment is not None:
-        replay = {"position": moment.at(time.time()), "playing": moment.playing, "speed": moment.speed}
     run_timeline(
-        {
-            "rows": [
-                _row(row, words, timeline, own.get(words.worker))
-                for row, words in zip(timeline.rows, texts, strict=True)
-            ],
-            "moments": [],
-            "run": run.id,
-            "seconds": timeline.seconds,
-            "live": timeline.live,
-            "path": timeline.path,
-            "unit": asdict(unit_of(timeline.seconds)),
-            "selected": tab.selected,
-            "selected_at": chosen["at"] if chosen else None,
-            "choosing": view.head is not None and state.is_run_of(view.head.workflow),
-            "inspector": "inspector",
-            "replayable": replayable,
-            "speeds": speeds_for(timeline.seconds),
-            "first_speed": first_speed(timeline.seconds),
-            "replay": replay,
-            "mark": tab.replay_mark,
-            "presented": tab.presents,
-        },
-        key=key,
-        on_select=selected,
+        [
+            _row(row, words, timeline, own.get(words.worker))
+            for row, words in zip(timeline.rows, texts, strict=True)
+        ],
+        key=f"timeline-{view.session.id}",
+        run=run.id,
+        seconds=timeline.seconds,
+        live=timeline.live,
+        recorded=None if recorded is None else recorded.seconds,
+        replay=view.replay,
+        mark=tab.replay_mark,
         on_replay=wished,
+        revision=revision,
+        path=timeline.path,
+        selected=tab.selected,
+        on_select=selected if view.head is not None and state.is_run_of(view.head.workflow) else None,
+        inspector="inspector",
+        presented=tab.presents,
     )
 
 

@@ -7,7 +7,6 @@ from functools import partial
 
 import streamlit as st
 
-from conductor.planner.parsing.partial_plan import PartialPlan
 from conductor.runs.state import RunState
 from conductor.text.formatting import duration, quantity
 from pages.components.tab.state import plain
@@ -19,7 +18,7 @@ from pages.components.widgets.rendered_text import rendered_text
 from pages.components.widgets.step_result import silence_lines, withdrawn_note
 from pages.components.workbench.following.live_refresh import CurrentView
 from pages.components.workbench.outcome.answer import pool_notes
-from pages.components.workbench.planning.so_far import plan_so_far
+from pages.components.workbench.planning.plan import plan_so_far
 from studio.sessions.activity import LiveAlternatives
 from studio.workbench import Workbench
 
@@ -133,8 +132,9 @@ def _plan(bench: Workbench, view: SessionView, state: RunState, *, stop: bool) -
                     height=160,
                 )
         plan = plan_so_far(bench, view, state)
+        amount = f"{quantity(len(plan.steps), 'step')} so far, no reasoning yet."
         rendered_text(
-            plan.reasoning or (_amount(plan) if plan.steps else _silence(state)),
+            plan.reasoning or (amount if plan.steps else _silence(state)),
             key="planning-text",
             label="Reasoning as it is written",
             notes=[card.name, *([] if card.kind == "model" else [card.kind])],
@@ -143,10 +143,6 @@ def _plan(bench: Workbench, view: SessionView, state: RunState, *, stop: bool) -
             live=True,
             height=260,
         )
-
-
-def _amount(plan: PartialPlan) -> str:
-    return f"{quantity(len(plan.steps), 'step')} so far, no reasoning yet."
 
 
 def _stop(bench: Workbench, view: SessionView, tip: str) -> None:

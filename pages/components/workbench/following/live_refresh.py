@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
 from conductor.errors import StorageError
 from conductor.runs.replay import Replay
-from pages.components.routes.changes import PATH
+from pages.components.routes.changes import ENDING, PATH
 from pages.components.streamlit_patches.component import component, trigger_value
 from pages.components.streamlit_patches.script_message import others_changed, whole_page_follows
 from pages.components.tab.notices import showing_errors
-from pages.components.tab.state import TabState
+from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
+from storage import Session
 from studio.workbench import Marks, Workbench, marks
 
 ASK_MILLISECONDS = 1_000
@@ -31,6 +32,14 @@ _component = component(
     html='<div class="changed-elsewhere" role="status" hidden></div>',
     js="live_refresh.js",
     isolated=False,
+)
+
+_notification = component(
+    "conductor_notification",
+    __file__,
+    html='<button class="notify" type="button" aria-pressed="false" hidden></button>',
+    css="notification.css",
+    js="notification.js",
 )
 
 RUN_MILLISECONDS = 500
@@ -60,11 +69,10 @@ def watch(
 
     Where they hold no more, call `on_changed`, by default have the whole page drawn.
     """
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     _component(
         key="changes",
         data={
-            "url": f"{f'/{base}' if base else ''}{PATH}",
+            "url": _url(PATH),
             "of": tab.session,
             "session": marks.session,
             "recent": marks.recent,
@@ -75,6 +83,26 @@ def watch(
         on_changed_change=on_changed or tab.ask_redraw,
         on_tick_change=on_tick,
     )
+
+
+def notification(session: Session) -> Any:
+    """Draw the switch of the browser's notifications; while it is on, watch the session once the page is
+    hidden. What is shown when a run ends, waits or meets its budget has the session's title and the run's
+    state, no text of a model. Off until a person turns it on, for all sessions in that browser.
+    """
+    return _notification(
+        key="notification",
+        data={
+            "url": _url(ENDING),
+            "session": session.id,
+            "title": plain(session.title, limit=90),
+        },
+    )
+
+
+def _url(path: str) -> str:
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"{f'/{base}' if base else ''}{path}"
 
 
 class CurrentView:

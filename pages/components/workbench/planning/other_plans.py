@@ -1,4 +1,5 @@
-"""Other plans than the one that counts: those in the Conductor's text, and alternatives asked for at once.
+"""The attempts at the plan, and other plans than the one that counts: those in the Conductor's text, and
+alternatives asked for at once.
 
 Each can be looked at, used or compared; none takes the place of the workflow until a person uses it.
 """
@@ -20,7 +21,7 @@ from pages.components.view_models.workflow.plan_choices import PlanChoice, choic
 from pages.components.widgets.controls import action, compare_page_link, row
 from pages.components.widgets.text_block import text_block
 from pages.components.workbench.canvas import still_graph
-from pages.components.workbench.planning.plan import marked, plan_facts
+from pages.components.workbench.planning.plan import attempts, marked, plan_facts
 from storage import Plan
 from studio.sessions.activity import FEWEST, MOST
 from studio.workbench import Workbench
@@ -59,11 +60,21 @@ def other_plans(bench: Workbench, tab: TabState, view: SessionView) -> None:
         tab.show_notice("candidates")
 
 
-def number_of_plans(bench: Workbench, view: SessionView) -> int:
-    """How many there are to choose from beside the one of the Conductor's text that counts."""
+def plans_remark(bench: Workbench, view: SessionView) -> str:
+    """How many there are beside the one of the Conductor's text that counts; "" without any."""
     report = None if view.plan is None else view.plan.report
     of_text = 0 if report is None else max(0, len(report.candidates) - 1)
-    return of_text + len(bench.store.plans.alternatives(view.session.id))
+    return str(of_text + len(bench.store.plans.alternatives(view.session.id)) or "")
+
+
+def plans_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
+    plans = bench.store.plans.of_session(view.session.id)
+    latest, of = view.latest_plan, view.plan
+    if latest is not None and (of is None or (latest.round, latest.looks_back) != (of.round, of.looks_back)):
+        attempts(plans, of=latest, elsewhere=(None if view.busy else view.no_plan) or view.kept_answer)
+    if of is not None:
+        attempts(plans, of=of, elsewhere=of)
+    other_plans(bench, tab, view)
 
 
 def _of_batch(batch: Sequence[Plan], choices: Sequence[PlanChoice]) -> str:

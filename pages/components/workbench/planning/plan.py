@@ -7,8 +7,12 @@ from itertools import pairwise
 
 import streamlit as st
 
+from conductor.errors import PoolError
+from conductor.orchestration.rounds import offered
 from conductor.planner.parsing.parse import over_limit
+from conductor.planner.parsing.partial_plan import PartialPlan, read_partial_plan
 from conductor.planner.planner import STOPPED
+from conductor.runs.state import RunState
 from conductor.text.formatting import duration, quantity
 from conductor.values.total import Total
 from conductor.workflow.model import Step, Workflow
@@ -89,6 +93,19 @@ def plan_facts(plan: Plan) -> list[str]:
     facts += [] if plan.seconds is None else [duration(plan.seconds)]
     named = None if plan.report is None else plan.report.request_id
     return facts if named is None else [*facts, f"request id {named}"]
+
+
+def plan_so_far(bench: Workbench, view: SessionView, state: RunState | None) -> PartialPlan:
+    """A plan as far as its Conductor has written it, without a step while nothing is planned; `state` is that
+    of the planning.
+    """
+    if state is None:
+        return PartialPlan("", ())
+    try:
+        workers = [card.name for card in offered(bench.pool, view.settings)]
+    except PoolError:
+        workers = []  # the planning fails with the reason
+    return read_partial_plan(state.planning_text, workers=workers, dialect=bench.conductor.dialect)
 
 
 # -- attempts ------------------------------------------------------------------------------------

@@ -13,8 +13,7 @@ from pages.components.tab.state import TabState, plain
 from pages.components.view_models.session import SessionView
 from pages.components.view_models.workflow.ghost import Ghost, growing_ghost
 from pages.components.widgets.controls import action, row
-from pages.components.workbench.planning.plan import plan_panel
-from pages.components.workbench.planning.so_far import plan_so_far
+from pages.components.workbench.planning.plan import plan_panel, plan_so_far
 from pages.components.workbench.question.draft import put_wish
 from studio.workbench import Proposal, Workbench
 

@@ -18,7 +18,7 @@ from conductor.errors import ConductorError, QueryError
 from conductor.files.file_text import MAX_FILE
 from conductor.values.presets import Settings
 from pages.components.keyboard.focus import focus_fallback
-from pages.components.tab.page_part import committing, shows
+from pages.components.tab.page_part import shows
 from pages.components.tab.state import TabState
 from pages.components.view_models.session import SessionView
 from pages.components.widgets.controls import action, row
@@ -135,8 +135,6 @@ def _changeable(view: SessionView | None, tab: TabState) -> TypeGuard[SessionVie
 
 
 def _meaning(tab: TabState) -> None:
-    shows(tab, MEANING, CHANGE if tab.changes_plan else ASK)
-
     def chosen(name: str | None) -> None:
         if name is not None:
             tab.changes_plan = name == CHANGE
@@ -147,7 +145,7 @@ def _meaning(tab: TabState) -> None:
         key=MEANING,
         required=True,
         label_visibility="collapsed",
-        on_change=committing(tab, MEANING, chosen),
+        on_change=shows(tab, MEANING, CHANGE if tab.changes_plan else ASK, chosen),
     )
 
 
@@ -174,7 +172,7 @@ def _how(tab: TabState, view: SessionView | None) -> None:
 
 
 def _way(tab: TabState) -> None:
-    shows(tab, _WAY, next(name for name, runs in _WAYS.items() if runs == bool(tab.runs_plans)))
+    way = next(name for name, runs in _WAYS.items() if runs == bool(tab.runs_plans))
 
     def chosen(name: str | None) -> None:
         # A page that was broken off leaves the field empty; that is no choice.
@@ -187,7 +185,7 @@ def _way(tab: TabState) -> None:
         key=_WAY,
         required=True,
         width="stretch",
-        on_change=committing(tab, _WAY, chosen),
+        on_change=shows(tab, _WAY, way, chosen),
     )
 
 

@@ -20,7 +20,7 @@ from conductor.values.budget import Budget, Limit
 from conductor.values.presets import MAX_ROUNDS, MODES, Mode, Settings
 from conductor.workflow.model import MAX_WRITTEN_STEPS
 from pages.components.keyboard.focus import focus_fallback
-from pages.components.tab.page_part import committing, shows
+from pages.components.tab.page_part import shows
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models import settings_choices
 from pages.components.view_models.session import SessionView
@@ -124,14 +124,13 @@ class _Panel:
     def preset(self) -> None:
         key = f"mode-{self.place}"
         mode = settings_choices.mode_of(self.chosen)
-        shows(self.tab, key, mode)
 
         def chosen(mode: Mode | None) -> None:
             if mode is not None:
                 self.keep(lambda settings: settings_choices.with_mode(settings, mode))
 
         st.segmented_control(
-            "Mode", list(MODES), key=key, width="stretch", on_change=committing(self.tab, key, chosen)
+            "Mode", list(MODES), key=key, width="stretch", on_change=shows(self.tab, key, mode, chosen)
         )
         st.caption(settings_choices.MODE_LINES[mode] if mode is not None else "Your own limits.")
         self._economy()
@@ -142,14 +141,13 @@ class _Panel:
         if len(options) < 2:
             return
         key = f"planner-{self.place}"
-        shows(self.tab, key, self.chosen.planner or "")
 
         def chosen(planner: str) -> None:
             self.keep(lambda settings: settings.model_copy(update={"planner": planner or None}))
 
         st.selectbox(
             "Planned by", list(options), key=key, format_func=distinct_labels(options),
-            on_change=committing(self.tab, key, chosen),
+            on_change=shows(self.tab, key, self.chosen.planner or "", chosen),
         )  # fmt: skip
 
     def steps(self) -> None:
@@ -166,14 +164,12 @@ class _Panel:
 
     def _number(self, name: str, label: str, *, most: int) -> None:
         key = f"{name}-{self.place}"
-        shows(self.tab, key, getattr(self.chosen, name))
 
         def chosen(number: int) -> None:
             self.keep(lambda settings: settings.model_copy(update={name: int(number)}))
 
-        st.number_input(
-            label, min_value=1, max_value=most, step=1, key=key, on_change=committing(self.tab, key, chosen)
-        )
+        changed = shows(self.tab, key, getattr(self.chosen, name), chosen)
+        st.number_input(label, min_value=1, max_value=most, step=1, key=key, on_change=changed)
 
     # -- workers ---------------------------------------------------------------------------------
 
@@ -192,7 +188,6 @@ class _Panel:
 
     def _worker(self, at: int, name: str, *, use: bool, used: tuple[str, ...]) -> None:
         key = f"use-{self.place}-{name}"
-        shows(self.tab, key, use)
 
         def chosen(use: bool) -> None:
             self.keep(lambda settings: settings_choices.with_use(settings, self.names, name, use=use))
@@ -212,7 +207,7 @@ class _Panel:
                 wrap=False,
                 disabled=only,
                 help="At least one worker is needed." if only else None,
-                on_change=committing(self.tab, key, chosen),
+                on_change=shows(self.tab, key, use, chosen),
             )
             for word, icon, by in (("Up", "arrow_upward", -1), ("Down", "arrow_downward", 1)):
                 end = used[:1] if by < 0 else used[-1:]
@@ -240,7 +235,6 @@ class _Panel:
     def _limit(self, limit: Limit) -> None:
         label, least, step, form = _BUDGET[limit]
         key = f"budget-{limit}-{self.place}"
-        shows(self.tab, key, getattr(self.chosen.budget, limit))
 
         def chosen(number: float | None) -> None:
             def limited(settings: Settings) -> Settings:
@@ -257,7 +251,7 @@ class _Panel:
             value=None,
             key=key,
             placeholder="no limit",
-            on_change=committing(self.tab, key, chosen),
+            on_change=shows(self.tab, key, getattr(self.chosen.budget, limit), chosen),
         )
 
 

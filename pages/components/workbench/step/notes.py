@@ -67,7 +67,8 @@ class StepNotes:
         """A way back for the note on this text that was deleted last."""
         self.tab.show_notice("notes")
         gone: NoteRecord | None = st.session_state.get(_DELETED)
-        if gone is None or gone.session != self.session or (gone.part, gone.step) != self._text:
+        text = (self.session, self.place.part, self.place.step)
+        if gone is None or (gone.session, gone.part, gone.step) != text:
             return
 
         def restore() -> None:
@@ -82,10 +83,6 @@ class StepNotes:
             type="tertiary",
             place="notes",
         )
-
-    @property
-    def _text(self) -> tuple[NotePart, int | None]:
-        return self.place.part, self.place.step
 
     def _write(self, written: Written) -> None:
         self.bench.notes.write(

@@ -5,25 +5,24 @@ Knows the gallery and the tab; how a workflow is given to the pool's workers is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import streamlit as st
 
 from conductor.errors import ConductorError
 from conductor.text.formatting import quantity
 from conductor.workflow.model import Step, Workflow
-from pages.components.streamlit_patches.dialog_theme import dialog_theme
 from pages.components.streamlit_patches.initial_values import show_first
 from pages.components.tab.state import TabState, plain
 from pages.components.widgets.controls import action
+from pages.components.widgets.dialog import Dialog
 from pages.components.widgets.thumbnails import thumbnails
 from pages.components.workbench.question.composer import ask, chosen_settings
 from studio.gallery import GALLERY, GalleryEntry, needs_models, workflow_for
 from studio.workbench import Workbench
 
-_OPEN = "gallery-open"
+_DIALOG = Dialog[GalleryEntry]("gallery-open")
 
 
 class Example(NamedTuple):
@@ -46,18 +45,6 @@ OF_THE_ORCHARD = (
 )
 
 
-@dataclass(frozen=True)
-class Opened:
-    """The entry whose dialog is open. A new `serial` makes a new field."""
-
-    entry: GalleryEntry
-    serial: int
-
-    @property
-    def key(self) -> str:
-        return f"gallery-query-{self.serial}"
-
-
 def gallery(bench: Workbench, tab: TabState) -> None:
     """Draw questions to ask and workflows to open in one row, and the dialog where one is open."""
     orchard = any(card.model.startswith("orchard/") for card in bench.pool.cards.values())
@@ -70,10 +57,9 @@ def gallery(bench: Workbench, tab: TabState) -> None:
             run = bool(tab.runs_plans)
             action(plain(example.query), None, partial(ask, bench, tab, example.query, run=run), key=key)
         for entry in GALLERY:
-            action(entry.title, None, _open, entry, key=f"gallery-{entry.name}", help=entry.sentence)
+            action(entry.title, None, _DIALOG.open, entry, key=f"gallery-{entry.name}", help=entry.sentence)
     thumbnails(pictures)
-    if _opened() is not None:
-        _show_dialog(bench)
+    _DIALOG.show(lambda entry: entry.title, partial(_draw, bench, tab), width="medium")
 
 
 def _workflow(example: Example) -> Workflow:
@@ -86,38 +72,13 @@ def _workflow(example: Example) -> Workflow:
 # -- a workflow --------------------------------------------------------------------------------------
 
 
-def _opened() -> Opened | None:
-    return cast("Opened | None", st.session_state.get(_OPEN))
-
-
-def _open(entry: GalleryEntry) -> None:
-    last = st.session_state.get("gallery-serial", 0)
-    st.session_state["gallery-serial"] = last + 1
-    st.session_state[_OPEN] = Opened(entry, last + 1)
-
-
-def _close() -> None:
-    st.session_state[_OPEN] = None
-
-
-def _show_dialog(bench: Workbench) -> None:
-    opened = _opened()
-    assert opened is not None
-    dialog_theme()
-    st.dialog(opened.entry.title, width="medium", on_dismiss=_close)(_draw)(bench)
-
-
-def _draw(bench: Workbench) -> None:
-    opened, tab = _opened(), TabState()
-    if opened is None:
-        st.rerun()
-        return
-    entry = opened.entry
+def _draw(bench: Workbench, tab: TabState, entry: GalleryEntry) -> None:
+    key = f"gallery-query-{_DIALOG.serial}"
     workflow = workflow_for(entry, bench.pool)
     workers = ", ".join(workflow.workers())
     st.markdown(entry.sentence)
-    show_first(opened.key, entry.example)
-    st.text_area(entry.fill_in, key=opened.key, height=220)
+    show_first(key, entry.example)
+    st.text_area(entry.fill_in, key=key, height=220)
     st.caption(plain(f"{quantity(len(workflow), 'step')}, by {workers}. Each can be changed before it runs."))
     if needs_models(bench.pool):
         st.warning(
@@ -133,20 +94,20 @@ def _draw(bench: Workbench) -> None:
                 key=f"gallery-begin-{runs}".lower(),
                 type="primary" if runs else "secondary",
                 on_click=_begin,
-                args=(bench, tab, opened),
+                args=(bench, tab, entry, key),
                 kwargs={"run": runs},
             )
 
 
-def _begin(bench: Workbench, tab: TabState, opened: Opened, *, run: bool) -> None:
+def _begin(bench: Workbench, tab: TabState, entry: GalleryEntry, key: str, *, run: bool) -> None:
     if tab.pressed_again("gallery-begin"):
         return
     try:
-        query = st.session_state.get(opened.key) or ""
-        session = bench.editing.open_gallery(opened.entry, query, settings=chosen_settings(bench, tab))
+        query = st.session_state.get(key) or ""
+        session = bench.editing.open_gallery(entry, query, settings=chosen_settings(bench, tab))
         tab.open(session.id)
-        _close()
+        _DIALOG.close()
         if run:
             bench.running.start(session.id)
     except ConductorError as error:
-        tab.notify("error", str(error), place="gallery-dialog" if _opened() else "run")
+        tab.notify("error", str(error), place="gallery-dialog" if _DIALOG.content else "run")

@@ -145,7 +145,7 @@ def stage(bench: Workbench, tab: TabState, current: Stage) -> None:
             )
         with st.container(key="stage-body", horizontal=True, gap=None):
             with st.container(key="stage-graph", gap=None):
-                current.fragment("canvas", partial(_graph, bench, tab, editor), follows="always")
+                current.fragment("canvas", partial(graph, bench, tab, editor=editor), follows="always")
             with st.container(key="stage-read", gap="small"):
                 current.fragment("inspector", partial(_read, tab), follows="always")
     tab.show_notice("stage")
@@ -179,11 +179,6 @@ def _give(editor: Editor, worker: str) -> None:
 def _open(bench: Workbench, tab: TabState, current: Stage) -> None:
     if not tab.pressed_again("stage-open"):
         tab.open(open_recorded(bench.store, current.recorded).id)
-
-
-def _graph(bench: Workbench, tab: TabState, editor: Editor, view: SessionView) -> None:
-    with st.container(key="graph-room", gap=None):
-        graph(bench, tab, view, editor=editor)
 
 
 def _read(tab: TabState, view: SessionView) -> None:

@@ -88,7 +88,7 @@ def test_what_cannot_be_made_states_why_and_keeps_what_was_typed(page, store):
     press(page, "token-create-now")
     assert "There is a token 'taken' already" in page_text(page)
     assert page.text_input(key="token-1-name").value == "taken"
-    press(page, "token-cancel")
+    press(page, "token-dialog-cancel")
     assert len(store.tokens.listed()) == 1
 
 

@@ -7,7 +7,7 @@ import copy
 import pytest
 from streamlit.cursor import Cursor, LockedCursor, RunningCursor
 
-from pages.components.streamlit_patches.copied_cursors import copy_cursors_by_value
+from pages.components.streamlit_patches.messages import copy_cursors_by_value
 
 OPEN = RunningCursor(root_container=1, parent_path=(0, 3))
 LOCKED = LockedCursor(root_container=0, parent_path=(2,), index=5)

@@ -126,10 +126,12 @@ def test_the_form_of_a_worker_comes_with_what_the_file_states(app, redrawn, tmp_
     assert values["Model"] == (True, "m-1")
 
 
-def test_the_fields_of_the_sessions_page_come_with_what_the_address_states(app, redrawn, bench, session):
+def test_the_fields_of_the_sessions_page_come_with_what_the_address_states(
+    app, redrawn, bench, session, monkeypatch
+):
+    monkeypatch.setattr("pages.components.sessions.list_state.history_moved", lambda: True)
     bench.store.sessions.add_tag(session, "kept")
     page = app("sessions")
-    page.session_state["session-list"].written_at = float("-inf")
     page.query_params.update({"tag": "kept", "least": "0", "from": "2026-01-01"})
     page.run()
 

@@ -6,7 +6,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
-from pages.components.streamlit_patches.kept_messages import keep_unsent_messages
+from pages.components.streamlit_patches.messages import keep_unsent_messages
 
 
 def whole_page():

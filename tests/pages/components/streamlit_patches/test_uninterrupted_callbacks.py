@@ -8,7 +8,7 @@ import time
 import pytest
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
-from pages.components.streamlit_patches.uninterrupted_callbacks import finish_callbacks
+from pages.components.streamlit_patches.messages import finish_callbacks
 
 
 class Left(BaseException):

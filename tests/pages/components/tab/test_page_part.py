@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.streamlit_patches.initial_values import drawn_to_the_end
 from pages.components.tab import page_part
-from pages.components.tab.page_part import ECHO_SECONDS, Mark, PagePart, committing, mirrored, shows
+from pages.components.tab.page_part import ECHO_SECONDS, Mark, PagePart, shows
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.step.step_fields import StepField, positions, take_over
 
@@ -164,72 +164,65 @@ def clock(monkeypatch):
     return now
 
 
-@pytest.fixture
-def commits(tab):
-    """What was committed of the field "f", and how to send a value from the browser."""
-    values = []
-    changed = committing(tab, "f", values.append)
+class Field:
+    """The field "f", and what was committed of it."""
 
-    def sent(value):
+    def __init__(self, tab):
+        self.tab, self.values = tab, []
+
+    def shows(self, value):
+        self._changed = shows(self.tab, "f", value, self.values.append)
+        return st.session_state.get("f")
+
+    def sends(self, value):
+        """What was committed after the browser sent `value`."""
         st.session_state["f"] = value
-        changed()
-        return values
-
-    return sent
+        self._changed()
+        return self.values
 
 
-def test_what_a_field_was_drawn_with_is_no_choice(tab, commits):
-    shows(tab, "f", "new")
-    assert commits("new") == []
-    assert commits("other") == ["other"]
-    assert commits("new") == ["other", "new"]
+@pytest.fixture
+def field(tab):
+    return Field(tab)
 
 
-def test_a_field_that_states_what_it_should_is_left_alone(tab, commits):
-    assert not mirrored(tab, "f", "new")
-    st.session_state["f"] = "new"
-    assert not mirrored(tab, "f", "new")
-    assert commits("other") == ["other"]
+def test_what_a_field_was_drawn_with_is_no_choice(field):
+    field.shows("new")
+    assert field.sends("new") == []
+    assert field.sends("other") == ["other"]
+    assert field.sends("new") == ["other", "new"]
 
 
-def test_the_old_value_that_comes_back_at_once_is_no_edit(tab, commits, clock):
+def test_the_old_value_that_comes_back_at_once_is_no_edit(field, clock):
     st.session_state["f"] = "old"
-    assert mirrored(tab, "f", "new")
-    assert st.session_state["f"] == "new"
+    assert field.shows("new") == "new"
+    drawn_to_the_end()
     clock[0] += ECHO_SECONDS / 2
-    assert commits("old") == []
-    assert mirrored(tab, "f", "new")
+    assert field.sends("old") == []
+    assert field.shows("new") == "new"
 
 
 @pytest.mark.parametrize(("value", "later"), [("third", 0.0), ("old", ECHO_SECONDS * 2)])
-def test_another_value_and_the_old_one_later_are_choices(tab, commits, clock, value, later):
+def test_another_value_and_the_old_one_later_are_choices(field, clock, value, later):
     st.session_state["f"] = "old"
-    mirrored(tab, "f", "new")
+    field.shows("new")
+    drawn_to_the_end()
     clock[0] += later
-    assert commits(value) == [value]
+    assert field.sends(value) == [value]
 
 
-def test_the_old_value_is_no_edit_before_a_page_that_shows_the_new_one_was_drawn_to_its_end(
-    tab, commits, clock
-):
-    shows(tab, "f", "old")
-    st.session_state["f"] = "old"
+def test_the_old_value_is_no_edit_before_a_page_that_shows_the_new_one_was_drawn_to_its_end(field, clock):
+    field.shows("old")
     drawn_to_the_end()
-    shows(tab, "f", "new")
+    field.shows("new")
     clock[0] += ECHO_SECONDS * 2
-    assert commits("old") == []
-    shows(tab, "f", "new")
+    assert field.sends("old") == []
+    field.shows("new")
     drawn_to_the_end()
     clock[0] += ECHO_SECONDS * 2
-    assert commits("old") == ["old"]
+    assert field.sends("old") == ["old"]
 
 
-def test_a_new_field_that_is_emptied_at_once_was_emptied_by_a_person(tab, commits):
-    shows(tab, "f", "value")
-    assert commits(None) == [None]
-
-
-def test_a_text_that_was_refused_stays_to_be_fixed(tab):
-    st.session_state["f"] = ""
-    tab.note_text("f", "", is_kept=False)
-    assert not mirrored(tab, "f", "the workflow's")
+def test_a_new_field_that_is_emptied_at_once_was_emptied_by_a_person(field):
+    field.shows("value")
+    assert field.sends(None) == [None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components.tab.edit_memory import ASIDE, EditAside
+from pages.components.tab.edit_memory import EditAside
 from studio.sessions.notes import AUTHOR
 from tests.support.runs.used_by import used_by
 
@@ -47,7 +47,7 @@ def met(app, bench, session, base, three):
         used_by(bench, "Grace").editing.edit(session, theirs, note="Theirs")
         mine = EditAside(session, base, three.with_worker(0, "beta"), "Step 1: alpha to beta")
         page = app(session=session)
-        page.query_params["aside"] = ASIDE.lay(None, mine)
+        page.session_state["aside"] = (mine,)
         return page.run()
 
     return opened
@@ -85,7 +85,6 @@ def test_on_top_both_edits_are_the_workflow(met, bench, session, three, monkeypa
     assert head.workflow == three.with_worker(1, "alpha").with_worker(0, "beta")
     assert (head.note, head.author) == ("Step 1: alpha to beta, on top of revision 2", "Ada")
     assert not has(page, "conflict-apply")
-    assert "aside" not in page.query_params
 
 
 def test_what_cannot_be_applied_on_top_states_why(met, bench, session, three):
@@ -137,7 +136,7 @@ def test_an_undone_revision_is_reported_as_undone(app, bench, session, base, thr
     page = app(session=session)
     bench.store.revisions.undo(session)
     mine = edited.workflow.with_worker(0, "beta")
-    page.query_params["aside"] = ASIDE.lay(None, EditAside(session, edited, mine, "Mine"))
+    page.session_state["aside"] = (EditAside(session, edited, mine, "Mine"),)
     page.run()
     assert "**Meanwhile:** back to revision 1" in texts(page)
     assert "Revision 2 undone." in texts(page)

@@ -12,7 +12,7 @@ from conductor.values.accepted import Accepted
 from conductor.values.output import HandEdit
 from conductor.workflow.model import Step, Workflow
 from pages.components.view_models.session import SessionView
-from pages.components.workbench.trial_heat import trial_heat
+from pages.components.workbench.canvas import trial_heat
 from studio.workbench import ViewOnlyWorkbench
 
 PLAN = Workflow.of(

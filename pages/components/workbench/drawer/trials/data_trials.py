@@ -10,13 +10,13 @@ from conductor.errors import ConductorError
 from conductor.evaluation.report.evaluation_page import STYLES
 from conductor.text.formatting import quantity
 from conductor.workflow.model import Workflow
-from pages.components.evaluation.progress import progress_line
+from pages.components.evaluation.listing import progress_line
 from pages.components.evaluation.trials import trials_region
 from pages.components.tab.services import services
 from pages.components.tab.state import TabState, plain
 from pages.components.view_models.run_text import clock
 from pages.components.view_models.session import SessionView
-from pages.components.widgets.controls import expander
+from pages.components.widgets.controls import expander, watched
 from pages.components.widgets.labels import distinct_labels
 from pages.components.workbench.editor import Editor
 from pages.components.workbench.on_data import EVALUATION_PAGE, start_on_data
@@ -77,16 +77,13 @@ def _newest(bench: Workbench, tab: TabState, view: SessionView, record: Evaluati
     state = evaluations.state(record)
     under_way = state in ("waiting", "running", "elsewhere")
 
-    @st.fragment(key="data-trial-watch", run_every=_POLL_SECONDS if under_way else None)
-    def watched() -> None:
-        now = bench.store.evaluations.find(record.id)
-        if evaluations.state(now) != state:
-            st.rerun()
+    def draw(now: EvaluationRecord) -> None:
         progress_line(evaluations, now, bench.store.evaluations.sizes()[record.id])
         if under_way:
             trials_region(bench.store, now, take=None, key=f"trial-{record.id}", done=False)
 
-    watched()
+    find, seconds = partial(bench.store.evaluations.find, record.id), _POLL_SECONDS if under_way else None
+    watched(find, draw, key="data-trial-watch", seconds=seconds, was=state, state=evaluations.state)
     if not under_way:
         _results(bench, tab, view, record)
 

@@ -60,7 +60,10 @@ def trials_view(bench: Workbench, tab: TabState, view: SessionView) -> None:
         elif at == 0:
             _newest(bench, tab, view, record)
         else:
-            _earlier(bench, tab, view, record)
+            icon = _ICONS[record.experiment.kind]
+            if box := expander(plain(title(record)), icon, key=f"experiment-{record.id}"):
+                with box:
+                    _results(bench, tab, view, Results.load(bench, record))
 
 
 # -- a new one -----------------------------------------------------------------------------------
@@ -197,13 +200,6 @@ def _newest(bench: Workbench, tab: TabState, view: SessionView, record: Experime
         if st.session_state.get(_NEWEST) == record.id:
             scroll_to(f"experiment-{record.id}")
         _results(bench, tab, view, results)
-
-
-def _earlier(bench: Workbench, tab: TabState, view: SessionView, record: ExperimentRecord) -> None:
-    icon = _ICONS[record.experiment.kind]
-    if box := expander(plain(title(record)), icon, key=f"experiment-{record.id}"):
-        with box:
-            _results(bench, tab, view, Results.load(bench, record))
 
 
 def _results(bench: Workbench, tab: TabState, view: SessionView, results: Results) -> None:

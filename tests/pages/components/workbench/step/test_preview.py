@@ -33,7 +33,7 @@ def test_an_output_is_known_by_its_beginning_with_what_it_is_not(bench, session,
     inspector.preview_steps(bench, SessionView.load(bench, session))
     for own in sent[0]["steps"]:
         assert (own["usual"], own["state"], own["notes"]) == ("Output", "finished", ["simulated"])
-        assert own["output"]["blocks"]
+        assert own["output"]["rendering"]["blocks"]
 
 
 def test_texts_are_cut_to_what_is_seen(bench, sent):
