@@ -188,7 +188,8 @@ class _NewSession:
         for run, state in self._live.items():
             end = runs.interrupted_end(state, run=run, seq=state.seq + 1, at=self._now)
             yield from self.add("event", end)
-            yield Step(partial(_end_run, run=run, finished_at=end.at, answer=end.answer))
+            ending = RUNS.update().where(RUNS.c.id == run).values(finished_at=end.at, answer=end.answer)
+            yield Step(partial(_execute, statement=ending))
         yield from self._insert()
         for kind, changes in self._later.items():
             table = TABLES[kind]
@@ -256,10 +257,7 @@ class _NewSession:
         return row
 
 
-def _end_run(connection: Connection, *, run: str, finished_at: float, answer: str | None) -> None:
-    end = RUNS.update().where(RUNS.c.id == run)
-    connection.execute(end.values(finished_at=finished_at, answer=answer))
-
-
-def _execute(connection: Connection, *, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+def _execute(
+    connection: Connection, *, statement: Any, rows: Sequence[Mapping[str, Any]] | None = None
+) -> None:
     connection.execute(statement, rows)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Dialect, Table, bindparam
+from sqlalchemy import Connection, Dialect, Table
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
@@ -80,33 +80,3 @@ def insert_into(table: Table, dialect: str) -> postgresql.Insert | sqlite.Insert
     """An INSERT that can name what happens on a conflict; loads no other dialect."""
     insert: postgresql.Insert | sqlite.Insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     return insert
-
-
-class Insertion:
-    """Inserts one row of a table, of values as SQLAlchemy takes them: each column's type makes them storable.
-
-    A column that the row leaves out is NULL.
-    """
-
-    def __init__(self, table: Table) -> None:
-        self._columns = {column.name: column.type for column in table.c}
-        values = {name: bindparam(f"new_{name}", type_=kind) for name, kind in self._columns.items()}
-        self._statement = Statement(lambda _: table.insert().inline().values(values))
-        self._processors: dict[str, Mapping[str, Callable[[Any], Any] | None]] = {}
-
-    def execute(self, connection: Connection, row: Mapping[str, Any]) -> None:
-        """Raises what `Connection` raises, and `KeyError` for a value that has no column."""
-        processors = self._processors_for(connection.dialect)
-        stored: dict[str, Any] = dict.fromkeys((f"new_{name}" for name in self._columns), None)
-        for name, value in row.items():
-            process = processors[name]
-            stored[f"new_{name}"] = value if process is None else process(value)
-        self._statement.execute(connection, [stored])
-
-    def _processors_for(self, dialect: Dialect) -> Mapping[str, Callable[[Any], Any] | None]:
-        processors = self._processors.get(dialect.name)
-        if processors is None:
-            impls = {name: kind.dialect_impl(dialect) for name, kind in self._columns.items()}
-            processors = {name: impl.bind_processor(dialect) for name, impl in impls.items()}
-            self._processors[dialect.name] = processors
-        return processors

@@ -79,16 +79,13 @@ _LOCK_SESSIONS = (
 _SESSION = (f"lock_timeout = {_PATIENCE}", "idle_in_transaction_session_timeout = 5000")
 """A process that stops in the middle of a write (a suspended machine) does not block the others."""
 
-_SQLITE_VERSION = "PRAGMA data_version"
-"""Another number after every commit of another connection; it compares within one connection."""
-
 _SQLITE_COUNT = "PRAGMA user_version"
 """A number in the file's header, counted up by `count_change`."""
 
 _SQLITE_COUNTS = (
     "SELECT user_version || ' ' || schema_version FROM pragma_user_version, pragma_schema_version"
 )
-"""The same, with what another program that changes tables changes."""
+"""That number, with what another program that changes tables changes."""
 
 _LARGEST_COUNT = 2**31
 
@@ -323,7 +320,7 @@ class Database:
             return int(connection.scalar(text(query)) or 0)
 
     def count_change(self, connection: Connection) -> None:
-        """Have this transaction change what `version` returns without `quiet`."""
+        """Have this transaction change what `version` returns on SQLite."""
         if self.path is not None:
             # By the driver itself: SQLAlchemy's own handling would take most of the time.
             driver = connection.connection.driver_connection
@@ -331,11 +328,11 @@ class Database:
             (count,) = driver.execute(_SQLITE_COUNT).fetchone()
             driver.execute(f"{_SQLITE_COUNT} = {(count + 1) % _LARGEST_COUNT}")
 
-    def version(self, *, quiet: bool = True) -> Hashable:
-        """A value that changes with every write, also of another process; None if the database cannot be
-        reached. Cheaper than reading any row. Without `quiet`, on SQLite, only with those that are counted.
+    def version(self) -> Hashable:
+        """A value that changes with every write, on SQLite with those that are counted, also of another
+        process; None if the database cannot be reached. Cheaper than reading any row.
         """
-        query = (_SQLITE_VERSION if quiet else _SQLITE_COUNTS) if self.path else _SERVER_VERSION
+        query = _SQLITE_COUNTS if self.path else _SERVER_VERSION
         with self._version_lock:
             try:
                 self._check_in_place()

@@ -5,7 +5,7 @@ A method takes the arguments of its function, without the connection and the tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -15,7 +15,6 @@ from sqlalchemy import Connection
 
 from conductor.engine.known_outputs import EarlierRun
 from conductor.errors import SessionBusy, StorageError
-from conductor.planner.corrections import Correction, JudgedPlan, Revised
 from conductor.runs.events import Event, RunFinished, StepFinished
 from conductor.runs.request import UNKNOWN_ASKER, Asker, RunRequest
 from conductor.runs.state import RunState
@@ -28,7 +27,6 @@ from storage.limits import NO_RATE, Levels, Limits, Spent
 from storage.records import RequestSession, Revision, RunRecord
 from storage.search import conditions, listing
 from storage.search import query as finding
-from storage.session_entries import Entry, Kind
 from storage.store.processes import Processes
 from storage.store.transactions import (
     P,
@@ -41,6 +39,7 @@ from storage.store.transactions import (
     read,
     session_dated,
     session_write,
+    streamed,
     write,
 )
 from storage.tables import (
@@ -163,22 +162,8 @@ class Corrections(Part):
     rating = cached(corrections.rating)
     rater = cached(corrections.rater)
 
-    def read(self, *, every: bool = False) -> Generator[Correction]:
-        """People's changes of Conductors' plans, oldest first, in all sessions that are not deleted.
-
-        Of each plan the final change: the one that was made, or finished a run, last; with `every`, all of
-        them. Revisions that are equal as plans are one change. Read lazily, all from one state of the store.
-        """
-        with self._transactions.reading() as connection:
-            yield from corrections.read(connection, every=every)
-
-    def read_judged(self) -> Generator[JudgedPlan]:
-        """The plans whose answers people judged, edited or not, in all sessions that are not deleted.
-
-        Of each plan the newest judgement of a whole run counts. Read lazily, all from one state of the store.
-        """
-        with self._transactions.reading() as connection:
-            yield from corrections.read_judged(connection)
+    read = streamed(corrections.read)
+    read_judged = streamed(corrections.read_judged)
 
 
 class Notes(Part):
@@ -200,14 +185,7 @@ class Changes(Part):
     named = read(change_requests.named)
     of_session = cached(change_requests.of_session)
     decide = write(change_requests.decide)
-
-    def read_revised(self) -> Generator[Revised]:
-        """What people did with changed plans, oldest first, in all sessions that are not deleted.
-
-        Read lazily, all from one state of the store.
-        """
-        with self._transactions.reading() as connection:
-            yield from change_requests.revised(connection)
+    read_revised = streamed(change_requests.revised)
 
 
 class TeamTests(Part):
@@ -226,6 +204,7 @@ class SessionFiles(Part):
     """Whole sessions, as they go into a file and come out of one."""
 
     is_title_taken = read(free_titles.is_taken)
+    entries = streamed(session_copy.entries_of)
 
     def insert_sessions(
         self, entries: Entries, *, progress: Callable[[int], None] | None = None
@@ -253,11 +232,6 @@ class SessionFiles(Part):
                     self._write_of(own, give_up, new.ids[start : start + _GIVE_UP_BATCH])
             raise
         return tuple(new.ids)
-
-    def entries(self, session: str) -> Generator[tuple[Kind, Entry], None, None]:
-        """All of the session, in the order of `ENTRIES`; all from one state of the store."""
-        with self._transactions.reading() as connection:
-            yield from session_copy.entries_of(connection, session)
 
 
 class _Limited(Part):
@@ -351,6 +325,20 @@ class _Owned(Part):
 
         return begin
 
+    def _write_at_rest(
+        self,
+        session: str,
+        job: Callable[Concatenate[Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """As `_write_of`; a run of a process that died keeps no job from the session."""
+        try:
+            return self._write_of(session, job, *args, **kwargs)
+        except SessionBusy:
+            self._processes.mark_interrupted()
+            return self._write_of(session, job, *args, **kwargs)
+
 
 class Plans(_Owned):
     """Plans, valid or not, and alternatives to choose from."""
@@ -417,17 +405,9 @@ class Requests(_Owned):
         """
         now = self._clock()
         session = self._read(revisions.find, revision).session
-
-        def proceed(connection: Connection) -> Revision:
-            return api_requests.continue_session(
-                connection, now, request, revision=revision, stored_as=stored_as
-            )
-
-        try:
-            return self._write_of(session, proceed)
-        except SessionBusy:
-            self._processes.mark_interrupted()
-            return self._write_of(session, proceed)
+        return self._write_at_rest(
+            session, api_requests.continue_session, now, request, revision=revision, stored_as=stored_as
+        )
 
     def _note_start(self, run: str, write: Future[None]) -> None:
         if write.exception() is None:
@@ -497,11 +477,7 @@ class Runs(_Owned):
         """
         now, owner = self._clock(), self._processes.hold()
         start = self._beginning(runs.start, now, owner, **new)
-        try:
-            record = self._write_of(new["session"], start)
-        except SessionBusy:
-            self._processes.mark_interrupted()
-            record = self._write_of(new["session"], start)
+        record = self._write_at_rest(new["session"], start)
         self._processes.sessions[new["run"]] = new["session"]
         self._processes.started.add(new["run"])
         return record
@@ -543,6 +519,4 @@ class Runs(_Owned):
         """
         if before is None:
             return runs.state_of(self._read(runs.readable_events_of, run))
-        # Cached, because there is seldom a new event when a page reads again.
-        events = self._transactions.cached_events(runs.readable_events_of, run, after=before.seq)
-        return runs.state_of(events, before)
+        return runs.state_of(self._read(runs.readable_events_of, run, after=before.seq), before)

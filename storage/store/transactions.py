@@ -6,9 +6,9 @@ Knows connections, clock and cache; knows no table.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
 
 from sqlalchemy import Connection
@@ -67,8 +67,7 @@ class Transactions:
         self.database = database
         self.clock = clock
         self.closed = False
-        self._cache = ReadCache(partial(database.version, quiet=False))
-        self._cache_of_events = ReadCache(database.version)
+        self._cache = ReadCache(database.version)
         self.writer = Writer(database, clock=clock)
 
     def close(self) -> None:
@@ -82,34 +81,26 @@ class Transactions:
     def cached(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """As `read`, with a cache: for frozen values of a moderate size that a page reads many times.
 
-        They must not depend on the pieces of a run's texts; `cached_events` is for those that do.
+        They must not depend on the pieces of a run's texts, whose writes are not counted.
         """
-        return self._answered(self._cache, query, *args, **kwargs)
-
-    def cached_events(
-        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """As `cached`, until the next write of any kind."""
-        return self._answered(self._cache_of_events, query, *args, **kwargs)
-
-    def _answered(
-        self,
-        cache: ReadCache,
-        query: Callable[Concatenate[Connection, P], T],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
         self.check_open()
-        return cache.answer((query, args, tuple(kwargs.items())), lambda: self.read(query, *args, **kwargs))
+        question = query, args, tuple(kwargs.items())
+        return self._cache.answer(question, lambda: self.read(query, *args, **kwargs))
 
     def read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `query` returns, called with a connection and these arguments."""
         with self.reading() as connection:
             return query(connection, *args, **kwargs)
 
+    def stream(
+        self, query: Callable[Concatenate[Connection, P], Iterator[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> Generator[T]:
+        """As `read`, row by row as they are consumed, all from one state of the store."""
+        with self.reading() as connection:
+            yield from query(connection, *args, **kwargs)
+
     def write(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `job` returns, called in a transaction of the writer thread; durable when this returns."""
-
         return self.write_of(None, job, *args, **kwargs)
 
     def write_of(
@@ -163,26 +154,14 @@ class ReadOnly(Transactions):
     def __init__(self, of: Transactions) -> None:
         # Nothing of its own: no connection, no cache, no thread that writes.
         self._of = of
-        self.database, self.clock = of.database, of.clock
-        self._cache, self._cache_of_events = of._cache, of._cache_of_events
+        self.database, self.clock, self.closed = of.database, of.clock, False
+        self._cache = of._cache
         self.writer = cast("Writer", _NoWriter())
 
     def check_open(self) -> None:
         self._of.check_open()
 
     def check_writable(self) -> NoReturn:
-        raise _refused()
-
-    def write(self, *_: object, **__: object) -> NoReturn:
-        raise _refused()
-
-    def write_of(self, *_: object, **__: object) -> NoReturn:
-        raise _refused()
-
-    def retry_unwritten(self) -> NoReturn:
-        raise _refused()
-
-    def close(self) -> NoReturn:
         raise _refused()
 
 
@@ -212,7 +191,7 @@ class Part:
 # -- functions of a connection as methods of a part ------------------------------------------------
 
 
-def _method(query: Callable[..., T], call: Callable[..., T]) -> Callable[..., T]:
+def _method(query: Callable[..., Any], call: Callable[..., T]) -> Callable[..., T]:
     @wraps(query)
     def method(self: Part, /, *args: Any, **kwargs: Any) -> T:
         return call(self._transactions, query, *args, **kwargs)
@@ -228,6 +207,13 @@ def read(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate
 def cached(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
     """The method that reads with a cache; see `Transactions.cached`."""
     return _method(query, Transactions.cached)
+
+
+def streamed(
+    query: Callable[Concatenate[Connection, P], Iterator[T]],
+) -> Callable[Concatenate[Part, P], Generator[T]]:
+    """The method that reads row by row; see `Transactions.stream`."""
+    return _method(query, Transactions.stream)
 
 
 def write(job: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict, Unpack
 
-from sqlalchemy import Connection, Row, exists, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from conductor.errors import StorageError
 from conductor.runs.request import RunRequest
 from conductor.text.json_text import portable
 from storage.api_token import MAX_NAME, Secret, Token, TokenLimits
-from storage.database.compiled_statement import Insertion, insert_into
+from storage.database.compiled_statement import insert_into
 from storage.database.schema import (
     API_CONVERSATIONS,
     API_EARLIER_RESPONSES,
@@ -31,7 +31,6 @@ from storage.tables import ledger, revisions, runs, sessions
 from storage.tables.rows import Rows, new_id
 
 _TOKENS = Rows(Token, API_TOKENS, "token")
-_INSERT = Insertion(API_REQUESTS)
 
 
 def add(connection: Connection, now: float, name: str, secret: Secret, limits: TokenLimits) -> Token:
@@ -60,7 +59,9 @@ def find(connection: Connection, id: str) -> Token:
 def with_digest(connection: Connection, id: str) -> tuple[Token, str] | None:
     """The token of that id, also one that was revoked, and the digest of its secret; None without one."""
     row = connection.execute(select(API_TOKENS).where(API_TOKENS.c.id == id)).first()
-    return None if row is None else (_token(row), row.digest)
+    if row is None:
+        return None
+    return Token(**{name: getattr(row, name) for name in Token.model_fields}), row.digest
 
 
 def listed(connection: Connection) -> tuple[Token, ...]:
@@ -106,10 +107,6 @@ def spent(connection: Connection, now: float, id: str) -> Spent:
     return ledger.spent(connection, begin=begin, token=id).model_copy(update={"requests": int(count or 0)})
 
 
-def _token(row: Row[Any]) -> Token:
-    return Token(**{name: getattr(row, name) for name in Token.model_fields})
-
-
 # -- the sessions of requests ------------------------------------------------------------------------
 
 
@@ -148,7 +145,7 @@ def begin_session(
         **_times(now, stored_as),
     )
     row = {"session": session, "token": stored_as.token, "response": stored_as.response}
-    _INSERT.execute(connection, row)
+    connection.execute(API_REQUESTS.insert(), row)
     sessions.add_tags(connection, [session], stored_as.tags)
     if workflow is not None and revision is not None:
         note = "Given with the request"

@@ -16,7 +16,6 @@ from conductor.errors import EditConflict, StorageError
 from conductor.workflow.file import Origin
 from conductor.workflow.model import Workflow
 from storage import fragments
-from storage.database.compiled_statement import Insertion
 from storage.database.schema import CORRECTIONS, REVISION_WORKERS, REVISIONS, SESSIONS, WORKFLOW
 from storage.records import Plan, Revision, RevisionSummary, Session
 from storage.tables import plans, sessions
@@ -24,7 +23,6 @@ from storage.tables.rows import Rows, new_id, next_number, record
 
 _REVISION = select(*(REVISIONS.c[name] for name in Revision.model_fields))
 _ENTRIES = Rows(RevisionSummary, REVISIONS, "revision")
-_INSERT = Insertion(REVISIONS)
 
 
 def add(
@@ -109,7 +107,7 @@ def insert(
         "topology": workflow.topology,
         "steps": len(workflow),
     }
-    _INSERT.execute(connection, row | columns)
+    connection.execute(REVISIONS.insert(), row | columns)
     shared.keep(connection, session=session)
     if workflow.fallbacks:
         # The trigger adds the steps' own workers.

@@ -36,7 +36,6 @@ from conductor.values.message_parts.tool_use import ToolTurn
 from conductor.values.output import Output
 from conductor.workflow.model import Workflow
 from storage import fragments
-from storage.database.compiled_statement import Insertion
 from storage.database.schema import (
     EVENTS,
     EXPERIMENTS,
@@ -61,8 +60,6 @@ _EXPERIMENTS = Rows(ExperimentRecord, EXPERIMENTS, "experiment")
 
 find, named = _RUNS.find, _RUNS.named
 find_experiment = _EXPERIMENTS.find
-
-_INSERT = Insertion(RUNS)
 
 _ORDINARY = RUNS.c.experiment.is_(None)
 
@@ -160,7 +157,7 @@ def insert(
     own = {name: value for name, value in new.items() if name not in ("by", "resumes")}
     columns = {"id" if name == "run" else name: value for name, value in own.items()}
     columns |= {"token": by.token, "person": by.person}
-    _INSERT.execute(connection, {**first, "stop_asked_at": stop_asked_at, **columns})
+    connection.execute(RUNS.insert(), {**first, "stop_asked_at": stop_asked_at, **columns})
 
 
 def of_session(connection: Connection, session: str) -> tuple[RunRecord, ...]:
@@ -210,13 +207,15 @@ def broken_off(connection: Connection, since: float, runs: Collection[str] | Non
 
 def events_of(connection: Connection, run: str, *, after: int = -1) -> tuple[Event, ...]:
     """The run's durable events whose `seq` is greater than `after`, in order."""
-    query = select(EVENTS.c.event).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
-    stored = connection.scalars(query).all()
+    stored = _stored_events(connection, run, after)
     if not stored:
         find(connection, run)
-    return tuple(
-        fragments.read(connection, session_of(run), EVENT, text_pieces.unpacked(stored, after=after))
-    )
+    return tuple(fragments.read(connection, session_of(run), EVENT, stored))
+
+
+def _stored_events(connection: Connection, run: str, after: int) -> list[str]:
+    query = select(EVENTS.c.event).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
+    return text_pieces.unpacked(connection.scalars(query), after=after)
 
 
 def readable_events_of(connection: Connection, run: str, *, after: int = -1) -> tuple[Event, ...]:
@@ -225,8 +224,7 @@ def readable_events_of(connection: Connection, run: str, *, after: int = -1) -> 
         return events_of(connection, run, after=after)
     except StorageError:
         find(connection, run)
-    query = select(EVENTS.c.event).where(EVENTS.c.run == run, EVENTS.c.seq > after).order_by(EVENTS.c.seq)
-    stored = text_pieces.unpacked(connection.scalars(query).all(), after=after)
+    stored = _stored_events(connection, run, after)
     return tuple(readable(partial(_event, connection, session_of(run)), stored))
 
 

@@ -15,7 +15,6 @@ from conductor.errors import StorageError
 from conductor.text.json_text import portable
 from conductor.values.conversation import Conversation
 from conductor.values.presets import Settings
-from storage.database.compiled_statement import Insertion
 from storage.database.schema import SESSIONS, TAGS
 from storage.fragments import Fragments
 from storage.records import Session, SessionOrigin
@@ -29,9 +28,6 @@ MAX_TAG = 40
 """The same of a tag."""
 
 _SESSIONS = Rows(Session, SESSIONS, "session", choose="one from the list of sessions")
-
-
-_INSERT = Insertion(SESSIONS)
 
 
 def find(connection: Connection, id: str) -> Session:
@@ -84,7 +80,7 @@ def insert(connection: Connection, now: float, **columns: Any) -> None:
     named = {"title": title_of(None, query=columns["query"]), "state": "new"}
     images = Fragments()
     columns["conversation"] = session_attachments.without(columns.get("conversation"), images)
-    _INSERT.execute(connection, {"created_at": now, "updated_at": now, **named, **columns})
+    connection.execute(SESSIONS.insert(), {"created_at": now, "updated_at": now, **named, **columns})
     images.keep(connection, session=columns["id"])
 
 

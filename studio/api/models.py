@@ -5,8 +5,8 @@ Pure; the workers and workflows that exist come from the pool and the store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -81,29 +81,31 @@ def check_planner(model: Model, pool: Pool) -> None:
     if model.planner is not None:
         planner = _planner(model.planner, pool)
         if isinstance(planner, Baseline | FilePlanner):
-            try:
+            with _is_model(model.planner):
                 planner.check()
-            except PlanError as error:
-                raise _no_model(str(error)) from error
-            except FormatError as error:
-                # Its message names the file, which is none of a client's business.
-                raise _no_model(f"What {model.planner[:200]!r} has learnt cannot be read here.") from error
 
 
 def _planner(name: str, pool: Pool | None = None) -> Baseline | FilePlanner | OfflineConductor:
     """The planner of that name. A client names no file of this machine: only those of the pool file."""
     if name.startswith(PLANNER) and name.endswith(FILE):
         raise _names_file(name, "[planners]")
-    try:
+    with _is_model(name):
         planner = planner_named(name, pool)
+    if isinstance(planner, Baseline) and planner.options.names_file:
+        raise _names_file(name, "[fitted]")
+    return planner
+
+
+@contextmanager
+def _is_model(name: str) -> Iterator[None]:
+    """Raises `ApiError` where the planner of that name cannot be used in the block."""
+    try:
+        yield
     except PlanError as error:
         raise _no_model(str(error)) from error
     except FormatError as error:
         # Its message names the file, which is none of a client's business.
         raise _no_model(f"What {name[:200]!r} has learnt cannot be read here.") from error
-    if isinstance(planner, Baseline) and planner.options.names_file:
-        raise _names_file(name, "[fitted]")
-    return planner
 
 
 def _names_file(name: str, table: str) -> ApiError:

@@ -10,11 +10,12 @@ import re
 import select
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
+from math import inf, nan
 from pathlib import Path
 from stat import S_ISFIFO, S_ISREG, S_ISSOCK
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -58,15 +59,22 @@ def names(text: str) -> list[str]:
     return workers
 
 
-def above_zero(text: str) -> float:
-    """A finite number above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise BadParameter(f"{text!r} is not a number above 0")
-    return number
+def number(what: str, holds: Callable[[float], bool]) -> Callable[[str], float]:
+    """A reader of numbers for which this `holds`; `what` names them in the error."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = nan
+        if not holds(value):
+            raise BadParameter(f"{text!r} is not {what}")
+        return value
+
+    return read
+
+
+above_zero = number("a number above 0", lambda value: 0 < value < inf)
 
 
 def not_empty(advice: str) -> Callable[[str], str]:
@@ -310,9 +318,8 @@ class BudgetOptions:
     budget_calls: Annotated[int | None, _most("The most calls.")] = None
 
     @property
-    def limits(self) -> Mapping[str, float | None]:
-        """By the names of a budget's fields."""
-        return {name: getattr(self, f"budget_{name}") for name in Budget.model_fields}
+    def budget(self) -> Budget:
+        return Budget(**{name: getattr(self, f"budget_{name}") for name in Budget.model_fields})
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,8 @@ class Evaluations:
         """
         plans = {each.name: each for each in given_plans}
         named = []
-        for planner in (each for name in planners for each in _expanded(name, self._bench.pool)):
+        alone = [f"{WORKER}{name}" for name in self._bench.pool.names]
+        for planner in (each for name in planners for each in (alone if name == EVERY_WORKER else [name])):
             if planner.startswith(PLAN) and planner not in plans:
                 fixed = plan_of_session(self._bench.store, planner)
                 plans[fixed.name] = fixed
@@ -306,10 +307,6 @@ def check_uncounted(budget: Budget) -> None:
             "This evaluation has a budget, which is counted in one process: answer it without the other "
             "processes, or begin one without limits."
         )
-
-
-def _expanded(planner: str, pool: Pool) -> Iterable[str]:
-    return [f"{WORKER}{name}" for name in pool.names] if planner == EVERY_WORKER else [planner]
 
 
 def _check(planner: str, pool: Pool) -> None:

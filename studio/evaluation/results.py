@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from conductor.evaluation.score import outage_words
 from conductor.evaluation.spec import EvaluationSpec
 from conductor.evaluation.statistics import Rate
 from storage import SessionStore
-from storage.records import EvaluationRecord
+from storage.records import CellRecord, EvaluationRecord
 
 
 def find_evaluation(store: SessionStore, prefix: str) -> EvaluationRecord:
@@ -38,6 +38,11 @@ def find_evaluation(store: SessionStore, prefix: str) -> EvaluationRecord:
 
 def scored_cells(store: SessionStore, evaluation: str) -> tuple[Cell, ...]:
     """The cells that have a result, by item, repeat and planner."""
+    return scored(store.evaluations.cells(evaluation))
+
+
+def scored(records: Iterable[CellRecord]) -> tuple[Cell, ...]:
+    """Those of these cells that have a result."""
     return tuple(
         Cell(
             item=each.item,
@@ -46,7 +51,7 @@ def scored_cells(store: SessionStore, evaluation: str) -> tuple[Cell, ...]:
             session=each.answered_in,
             result=each.result,
         )
-        for each in store.evaluations.cells(evaluation)
+        for each in records
         if each.result is not None
     )
 

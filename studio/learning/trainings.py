@@ -35,6 +35,9 @@ _LEARN = _ROOT / ".venv-learn"
 
 _NEEDED = ("torch", "transformers")
 
+_OPTIONS = ("seed", "warm_steps", "teacher", "learner", "group", "grpo_lr", "shy", "reward", "price")
+"""Settings of a demonstration that its command has an option for by their names."""
+
 STOP_SECONDS = 10.0
 
 
@@ -200,20 +203,8 @@ def last_line(path: Path) -> str:
 def _demo(settings: DemoSettings, path: Path, threads: int) -> list[str]:
     """The command that trains with these settings; those without an option are the defaults."""
     flags = {"--fresh": settings.fresh, "--stop-on-collapse": settings.stop_on_collapse}
-    values = {
-        "--seed": settings.seed,
-        "--warm-steps": settings.warm_steps,
-        "--teacher": settings.teacher,
-        "--learner": settings.learner,
-        "--steps": settings.grpo_steps,
-        "--group": settings.group,
-        "--grpo-lr": settings.grpo_lr,
-        "--shy": settings.shy,
-        "--reward": settings.reward,
-        "--price": settings.price,
-        "--threads": threads,
-        "--out": path,
-    }
+    values = {f"--{name.replace('_', '-')}": getattr(settings, name) for name in _OPTIONS}
+    values |= {"--steps": settings.grpo_steps, "--threads": threads, "--out": path}
     options = [text for name, value in values.items() for text in (name, str(value))]
     return ["demo", *options, *(name for name, is_set in flags.items() if is_set)]
 

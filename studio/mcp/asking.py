@@ -114,7 +114,7 @@ class Asking:
             error = no_answer(run, query_parameter="query")
             assert error is not None, "without a plan there is no answer"
             raise in_session(error, run.session)
-        return await self._callers.backend.call(_planned, run, reasoning=_reasoning(run))
+        return await self._callers.backend.call(_planned, run)
 
     async def run_workflow(
         self,
@@ -216,12 +216,7 @@ def _answer(run: ResponseRun) -> Answered:
     )
 
 
-def _reasoning(run: ResponseRun) -> str:
-    reports = (attempt.report for attempt in reversed(run.answer.state.attempts))
-    return next((report.reasoning for report in reports if report is not None), "")
-
-
-def _planned(bench: Workbench, run: ResponseRun, *, reasoning: str) -> Planned:
+def _planned(bench: Workbench, run: ResponseRun) -> Planned:
     session = bench.store.sessions.find(run.session)
     workflow, settings = bench.required_head(run.session).workflow, bench.settings(run.session)
     takes = bench.running.outlook(run.session).estimate
@@ -233,13 +228,14 @@ def _planned(bench: Workbench, run: ResponseRun, *, reasoning: str) -> Planned:
         examples=example_instructions(),
         tools=bench.pool.tools,
     )
+    reports = (attempt.report for attempt in reversed(run.answer.state.attempts))
     return Planned(
         session=run.session,
         label=run.pool.label,
         steps=planned_steps(workflow),
         workflow=json.loads(bench.editing.export(run.session)),
-        reasoning=reasoning,
+        reasoning=next((report.reasoning for report in reports if report is not None), ""),
         estimate=Amounts.model_validate(takes, from_attributes=True),
-        remarks=tuple(map(Remark.of, findings)),
+        remarks=tuple(Remark.model_validate(each, from_attributes=True) for each in findings),
         used=Used.of(run.answer.state),
     )

@@ -55,13 +55,7 @@ class Browsing:
         return Workers(
             label=pool.label,
             workers=tuple(
-                WorkerEntry(
-                    name=card.name,
-                    kind=card.kind,
-                    strengths=card.strengths,
-                    context=card.context,
-                    unusable=card.unusable,
-                )
+                WorkerEntry.model_validate(card, from_attributes=True)
                 for card in cards
                 if principal.may_use(card)
             ),

@@ -151,7 +151,9 @@ class Evaluating:
         line = self._line
         await backend.call(lambda _: line.begin(record.id, by=principal.asker))
         try:
-            while line.state(await backend.call(_record, record.id)) in ("waiting", "running"):
+            while await backend.look_up(
+                lambda store: line.state(store.evaluations.find(record.id)) in ("waiting", "running")
+            ):
                 progress = line.progress(record.id)
                 if progress is not None and progress.done > reported:
                     reported = progress.done
@@ -201,12 +203,8 @@ def _item(question: ScoredQuestion, number: int) -> Item:
         raise DataError(f"Question {number} is no question with a known answer: {error}.") from error
 
 
-def _record(bench: Workbench, evaluation: str) -> EvaluationRecord:
-    return bench.store.evaluations.find(evaluation)
-
-
 def _evaluated(bench: Workbench, evaluation: str) -> Evaluated:
-    record = _record(bench, evaluation)
+    record = bench.store.evaluations.find(evaluation)
     rows = table_of_evaluation(bench.store, record).rows
     return Evaluated(
         evaluation=record.id,

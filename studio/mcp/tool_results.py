@@ -14,7 +14,6 @@ from conductor.runs.request import RequestState
 from conductor.runs.state import RunState
 from conductor.runs.step_state import StepState
 from conductor.values.messages import Request
-from conductor.workflow.lint import Finding
 from conductor.workflow.model import Workflow
 
 
@@ -115,10 +114,6 @@ class Remark(Result):
     severity: str
     step: int | None
     sentence: str
-
-    @classmethod
-    def of(cls, finding: Finding) -> Remark:
-        return cls(severity=finding.severity, step=finding.step, sentence=finding.sentence)
 
 
 class Planned(Result):
@@ -246,11 +241,8 @@ class StepDetails(RunStep):
 
 
 def sent_messages(request: Request) -> tuple[SentMessage, ...]:
-    return tuple(SentMessage(role=each.role, content=each.content) for each in request.messages)
+    return tuple(SentMessage.model_validate(each, from_attributes=True) for each in request.messages)
 
 
 def seen_in(request: Request) -> tuple[Seen, ...]:
-    return tuple(
-        Seen(step=each.step, round=each.round, worker=each.worker, response=each.response)
-        for each in request.seen
-    )
+    return tuple(Seen.model_validate(each, from_attributes=True) for each in request.seen)

@@ -4,7 +4,6 @@ from studio.workbench.change_marks import RECENT, Marks, marks
 from studio.workbench.changing import Proposal
 from studio.workbench.comparison.racing import Contender
 from studio.workbench.running import Outlook
-from studio.workbench.view_only import ViewOnlyWorkbench
-from studio.workbench.workbench import Workbench
+from studio.workbench.workbench import ViewOnlyWorkbench, Workbench
 
 __all__ = ["RECENT", "Contender", "Marks", "Outlook", "Proposal", "ViewOnlyWorkbench", "Workbench", "marks"]

@@ -52,8 +52,12 @@ class _Change:
     edited_run: str | None
 
 
-def read(connection: Connection, *, every: bool) -> Iterator[Correction]:
-    """See `Corrections.read`."""
+def read(connection: Connection, *, every: bool = False) -> Iterator[Correction]:
+    """People's changes of Conductors' plans, oldest first, in all sessions that are not deleted.
+
+    Of each plan the final change: the one that was made, or finished a run, last; with `every`, all of them.
+    Revisions that are equal as plans are one change.
+    """
 
     def changes_of(session: _Session) -> list[_Change]:
         return list(_changes_of(connection, session.id, head=session.head, every=every))
@@ -235,7 +239,10 @@ def _correction(
 
 
 def read_judged(connection: Connection) -> Iterator[JudgedPlan]:
-    """See `Corrections.read_judged`."""
+    """The plans whose answers people judged, edited or not, in all sessions that are not deleted.
+
+    Of each plan the newest judgement of a whole run counts.
+    """
     rated = select(RUNS.c.session).join(RATINGS, RATINGS.c.run == RUNS.c.id).distinct()
     query = (
         select(SESSIONS.c.id, SESSIONS.c.query)

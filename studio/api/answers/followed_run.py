@@ -24,7 +24,7 @@ from studio.api.answers.response_run import ResponseRun
 from studio.api.backend import Backend
 from studio.api.error_answers import failed_run, unsupported
 from studio.api.stored import visible
-from studio.api.stored.visible import StoredResponse
+from studio.api.stored.visible import ResponseOrigin, StoredResponse
 from studio.workbench import Workbench
 
 LOOK_SECONDS = 0.1
@@ -51,16 +51,15 @@ class FollowedRun:
     answer: Answer = field(init=False)
     _run: str | None = None
     _seq: int = -1
+    _origin: ResponseOrigin = field(init=False)
     _over: set[str] = field(default_factory=set)
-    _before: str | None = None
-    _rounds_at_most: int = 1
     _last: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         origin = self.stored_response.origin
         if origin is None:
             raise unsupported("stream", "an earlier version answered, which stored no stream.")
-        self._before, self._rounds_at_most = origin.run_before, origin.rounds
+        self._origin = origin
         self.answer = Answer(rounds=origin.rounds, live=origin.live, verbatim=origin.verbatim)
 
     @property
@@ -150,7 +149,7 @@ class FollowedRun:
         """Whether it is over, and the new events; `alive`: its process lived a moment ago."""
         now = visible.again(store, self.stored_response)
         # Another process goes on with it, and writes the answer again from its beginning.
-        resumed = now.origin is not None and now.origin.run_before != self._before
+        resumed = now.origin is not None and now.origin.run_before != self._origin.run_before
         if now.ended and not resumed:
             self._last = dict(now.shape)
         over = resumed or now.ended or (not alive and visible.is_abandoned(store, now))
@@ -176,9 +175,9 @@ class FollowedRun:
         round behind the last one.
         """
         rounds: list[RunRecord] = []
-        newest = takewhile(lambda run: run.id != self._before, store.runs.of_session(self.session))
+        newest = takewhile(lambda run: run.id != self._origin.run_before, store.runs.of_session(self.session))
         for run in reversed(list(newest)):
-            if run.round > self._rounds_at_most or (rounds and run.round != rounds[-1].round + 1):
+            if run.round > self._origin.rounds or (rounds and run.round != rounds[-1].round + 1):
                 break
             rounds.append(run)
         return rounds

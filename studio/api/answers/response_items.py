@@ -142,10 +142,6 @@ class OutputStream:
         return added + self._event("response.content_part.added", **place, part=part)
 
 
-def _message_id(run: AnsweredRun) -> str:
-    return f"msg_{run.answer_id}"
-
-
 def _part(text: str, tokens: Sequence[TokenLogprob] = ()) -> Shape:
     logprobs = [token.wire for token in tokens]
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}
@@ -154,7 +150,7 @@ def _part(text: str, tokens: Sequence[TokenLogprob] = ()) -> Shape:
 def _message(run: AnsweredRun, *, status: str) -> Shape:
     return {
         "type": "message",
-        "id": _message_id(run),
+        "id": f"msg_{run.answer_id}",
         "status": status,
         "role": "assistant",
         "content": [_part(run.answer.sent_text, run.answer.tokens.whole)],

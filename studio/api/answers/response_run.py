@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -200,7 +200,7 @@ class ResponseRuns:
         if ends:
             await asyncio.wait(ends)
 
-    def follow_up(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def follow_up(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
         """Start work that no request waits for; an error goes to the log only."""
         task = asyncio.create_task(_logged(work))
         self._follow_ups.add(task)
@@ -356,11 +356,7 @@ def _not_busy(what: str) -> Iterator[None]:
         raise ApiError(message, status=409, code="session_busy", headers=NO_RETRY) from error
 
 
-async def _awaited(work: Callable[[], Awaitable[object]]) -> None:
-    await work()
-
-
-async def _logged(work: Coroutine[Any, Any, None]) -> None:
+async def _logged(work: Coroutine[Any, Any, object]) -> None:
     try:
         await work
     except Exception:  # noqa: BLE001 - no request waits for it any more
@@ -395,7 +391,7 @@ class ResponseRun:
     """Whether it goes on without a client."""
     repeats: bool = False
     """Whether it is a further answer to a request that has one."""
-    on_unread: Callable[[], Awaitable[object]] | None = None
+    on_unread: Callable[[], Coroutine[Any, Any, object]] | None = None
     """Called at its end where no reader was there to the end; stores what came of it."""
     _over: bool = False
     _left: bool = False
@@ -529,7 +525,7 @@ class ResponseRun:
             # In a separate task, so that an error there does not keep the run open.
             await self.runs.follow_up(self._record())
         if self.on_unread is not None and not self._answered:
-            await self.runs.follow_up(_awaited(self.on_unread))
+            await self.runs.follow_up(self.on_unread())
         await self.runs.backend.call(self._forget)
 
     def _forget(self, bench: Workbench) -> None:

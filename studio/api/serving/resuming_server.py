@@ -64,7 +64,7 @@ class ResumingServer:
         while True:
             try:
                 await self._backend.look_up(lambda store: store.processes.watch_ends(ended))
-                for run in await self._backend.call(_due, runs):
+                for run in await self._backend.call(lambda bench, runs: bench.resuming.due(runs), runs):
                     await self._resume(run)
             except ConductorError as error:
                 _log.warning("runs of processes that ended were not looked for: %s", error)
@@ -121,10 +121,6 @@ class ResumingServer:
         )
         going.on_unread = partial(responses.outcome, request, going)
         going.leave()
-
-
-def _due(bench: Workbench, runs: Collection[str] | None) -> tuple[RunRecord, ...]:
-    return bench.resuming.due(runs)
 
 
 def _begin(bench: Workbench, run: RunRecord) -> None:

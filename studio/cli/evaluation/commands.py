@@ -18,7 +18,6 @@ from conductor.evaluation.report.exports import PUBLISHED, as_csv, as_latex
 from conductor.evaluation.report.remarks import power
 from conductor.evaluation.shipped.sets import SHIPPED
 from conductor.evaluation.spec import CONDUCTOR
-from conductor.values.budget import Budget
 from studio.cli.cluster import crew_of, on_store_and_cluster
 from studio.cli.evaluation.data_trials import trials, trials_of_planner
 from studio.cli.evaluation.evaluation_forecast import show_evaluation, show_resumption
@@ -27,8 +26,7 @@ from studio.cli.evaluation.gate import Gate, code_of
 from studio.cli.evaluation.outcome import carried_out, check_gate, presentation, print_findings
 from studio.cli.evaluation.plans import plans_of_files
 from studio.cli.evaluation.questions import Source, on_its_pool, sets_lines, sets_shape
-from studio.cli.evaluation.reporting import Reporting
-from studio.cli.evaluation.table_export import export
+from studio.cli.evaluation.reporting import Reporting, export
 from studio.cli.evaluation.team import keep, list_tests
 from studio.cli.opening import confirm_keys, opened
 from studio.cli.options import (
@@ -192,8 +190,7 @@ def resume(
         if planners:
             record = Evaluations(bench).extend(record.id, planners, given_plans=plans_of_files(planners))
         print_remark(resumed_words(bench.store, record))
-        limits = {name: value for name, value in budget.limits.items() if value is not None}
-        new = Budget.model_validate(limits) if limits else None
+        new = None if budget.budget.open else budget.budget
         crew = crew_of(ray, bench, options)
         return carried_out(bench, record, options, gate, reporting, budget=new, crew=crew)
 

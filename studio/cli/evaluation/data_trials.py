@@ -7,39 +7,27 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument, BadParameter
+from typer import Argument
 
 from conductor.errors import DataError
 from conductor.evaluation.plan_sources import WrittenPlans
 from conductor.evaluation.report.remarks import power_of_trial
 from conductor.evaluation.spec import CONDUCTOR
 from conductor.evaluation.trials import MARGIN
-from conductor.values.budget import Budget
 from conductor.values.presets import Settings
 from studio.cli.evaluation.outcome import carried_out
 from studio.cli.evaluation.plans import plan_named
 from studio.cli.evaluation.questions import Source, on_its_pool
 from studio.cli.opening import confirm_keys, opened
-from studio.cli.options import BudgetOptions, Configured, DryRun, EvaluationId, flag, option
+from studio.cli.options import BudgetOptions, Configured, DryRun, EvaluationId, flag, number, option
 from studio.cli.output.terminal import print_remark
 from studio.cli.output.trial_table import forecast_line, forecast_shape
 from studio.evaluation.evaluations import Evaluations
 from studio.evaluation.results import find_evaluation
 from studio.evaluation.trials import VariantKinds, plan_variants_of, trial_forecast, variants_of
 
-
-def share(text: str) -> float:
-    """A number between 0 and 1, both left out."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1:
-        raise BadParameter(f"{text!r} is not a number between 0 and 1, such as 0.05")
-    return number
-
-
-_Margin = Annotated[float, option("How much worse in accuracy a variant may be.", "SHARE", share)]
+_share = number("a number between 0 and 1, such as 0.05", lambda value: 0 < value < 1)
+_Margin = Annotated[float, option("How much worse in accuracy a variant may be.", "SHARE", _share)]
 
 
 def trials(
@@ -70,8 +58,7 @@ def trials(
         kinds = VariantKinds(edges, steps, swaps) if edges or steps or swaps else VariantKinds()
         base = plan_named(bench.store, plan)
         plans = variants_of(base, bench.pool.names, kinds)
-        limits = {name: value for name, value in budget.limits.items() if value is not None}
-        spec = source.spec(Settings(budget=Budget.model_validate(limits)))
+        spec = source.spec(Settings(budget=budget.budget))
         items = [item.shuffled(spec.seed) for item in questions.items]
         expected = trial_forecast(
             bench, items, plans, repeats=spec.repeats, parallel=spec.parallel, seed=spec.seed, searches=True

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from typer import BadParameter
-
 from conductor.errors import DataError
 from conductor.evaluation.evaluation_table import ROUTER, EvaluationTable, PlannerRow, signs_of
 from conductor.evaluation.mean import Mean
 from conductor.evaluation.statistics import Rate, with_holm
 from conductor.text.formatting import dollars, duration
-from studio.cli.options import above_zero, flag, option
+from studio.cli.options import above_zero, flag, number, option
 
 UNDECIDED = 5
 """The exit code where answers are missing: of a gate whose verdict depends on them, or without a gate."""
@@ -27,17 +25,7 @@ Finding = tuple[int, str]
 
 _PANEL = "When it fails (exit code 1, and 5 where missing answers decide)"
 _ceiling = partial(option, panel=_PANEL)
-
-
-def _share(text: str) -> float:
-    """A number from 0 to 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise BadParameter(f"{text!r} is not a number from 0 to 1, such as 0.9")
-    return number
+_share = number("a number from 0 to 1, such as 0.9", lambda value: 0 <= value <= 1)
 
 
 @dataclass(frozen=True)

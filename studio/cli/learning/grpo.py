@@ -9,8 +9,9 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,10 +26,10 @@ from conductor.learning.gauges import Stopped
 from conductor.learning.grpo.cost import TrainingCost, training_cost, usable
 from conductor.learning.grpo.recipe import RECIPES, GrpoRecipe, GrpoRun
 from conductor.learning.grpo.trainer.training import Tracker, Training
-from conductor.learning.reward import Variant, WorkflowJudge
+from conductor.learning.reward import Variant
 from conductor.limited.command import check_isolation
 from conductor.text.formatting import dollars, quantity
-from conductor.workers.pool.pool import Pool, configured_pool
+from conductor.workers.pool.pool import configured_pool
 from storage import data_folder, default_url
 from studio.cli.cluster import judge_on, on_cluster
 from studio.cli.evaluation.questions import Questions
@@ -48,49 +49,40 @@ Out = Annotated[
 _PANEL = "What differs from the recipe"
 
 
+_differs, _so_many = partial(option, panel=_PANEL), partial(count, panel=_PANEL)
+
+
 @dataclass(frozen=True)
 class Differing:
     """What is to differ from the recipe, by the names of its fields; None is as the recipe has it."""
 
-    model: Annotated[
-        str | None, option("A model's name on the hub, or its folder.", "NAME", panel=_PANEL)
-    ] = None
-    steps: Annotated[int | None, count("Steps.", panel=_PANEL)] = None
-    questions: Annotated[int | None, count("Questions a step.", panel=_PANEL)] = None
-    rollouts: Annotated[int | None, count("Completions a question.", least=2, panel=_PANEL)] = None
-    per_device: Annotated[int | None, count("Completions learnt from at a time.", panel=_PANEL)] = None
-    learning_rate: Annotated[float | None, option("The learning rate.", "RATE", above_zero, panel=_PANEL)] = (
-        None
-    )
-    prompt_tokens: Annotated[int | None, count("The longest prompt.", panel=_PANEL)] = None
-    completion_tokens: Annotated[int | None, count("The longest completion.", panel=_PANEL)] = None
-    reward: Annotated[
-        Variant | None, option("0, 0.5, 1 as in the paper, or its code's sums.", panel=_PANEL)
-    ] = None
-    price: Annotated[
-        float | None, option("Taken off for a thousand tokens of workers.", "REWARD", panel=_PANEL)
-    ] = None
+    model: Annotated[str | None, _differs("A model's name on the hub, or its folder.", "NAME")] = None
+    steps: Annotated[int | None, _so_many("Steps.")] = None
+    questions: Annotated[int | None, _so_many("Questions a step.")] = None
+    rollouts: Annotated[int | None, _so_many("Completions a question.", least=2)] = None
+    per_device: Annotated[int | None, _so_many("Completions learnt from at a time.")] = None
+    learning_rate: Annotated[float | None, _differs("The learning rate.", "RATE", above_zero)] = None
+    prompt_tokens: Annotated[int | None, _so_many("The longest prompt.")] = None
+    completion_tokens: Annotated[int | None, _so_many("The longest completion.")] = None
+    reward: Annotated[Variant | None, _differs("0, 0.5, 1 as in the paper, or its code's sums.")] = None
+    price: Annotated[float | None, _differs("Taken off for a thousand tokens of workers.", "REWARD")] = None
     pools: Annotated[
         Literal["whole", "random"] | None,
-        option("Offer the pool, or a random part of it for each question.", panel=_PANEL),
+        _differs("Offer the pool, or a random part of it for each question."),
     ] = None
-    rounds: Annotated[int | None, count("Rounds: 2 learns to look back.", most=2, panel=_PANEL)] = None
-    discount: Annotated[
-        float | None, option("What the second round counts for the first.", "SHARE", panel=_PANEL)
-    ] = None
-    lora: Annotated[int | None, count("Train an adapter of this rank only.", "RANK", panel=_PANEL)] = None
-    gpu_memory: Annotated[float | None, option("vLLM's share of a GPU's memory.", "SHARE", panel=_PANEL)] = (
-        None
-    )
+    rounds: Annotated[int | None, _so_many("Rounds: 2 learns to look back.", most=2)] = None
+    discount: Annotated[float | None, _differs("What the second round counts for the first.", "SHARE")] = None
+    lora: Annotated[int | None, _so_many("Train an adapter of this rank only.", "RANK")] = None
+    gpu_memory: Annotated[float | None, _differs("vLLM's share of a GPU's memory.", "SHARE")] = None
     sleep: Annotated[
         bool, flag("--sleep", "vLLM gives its memory back while weights are learnt.", panel=_PANEL)
     ] = False
     held_out: Annotated[
-        float | None, option("Questions to evaluate on and not to learn from.", "SHARE", panel=_PANEL)
+        float | None, _differs("Questions to evaluate on and not to learn from.", "SHARE")
     ] = None
-    evaluate_every: Annotated[int | None, count("Steps from evaluation to evaluation.", panel=_PANEL)] = None
-    save_every: Annotated[int | None, count("Steps from checkpoint to checkpoint.", panel=_PANEL)] = None
-    seed: Annotated[int | None, option("Decides all that is random.", "N", panel=_PANEL)] = None
+    evaluate_every: Annotated[int | None, _so_many("Steps from evaluation to evaluation.")] = None
+    save_every: Annotated[int | None, _so_many("Steps from checkpoint to checkpoint.")] = None
+    seed: Annotated[int | None, _differs("Decides all that is random.", "N")] = None
     prompt_from: PromptFrom = None
     strict_form: Annotated[
         bool, flag("--strict-form", "Read plans as the research code does, without repairs.", panel=_PANEL)
@@ -133,24 +125,22 @@ def grpo(
     if dry_run:
         cards = tuple(worker.card for worker in pool.workers)
         cost = training_cost(chosen, questions.items, pool, cards)
-        return options.show(_shape(chosen, cost), _lines(chosen, cost))
+        shape = {"recipe": chosen.model_dump(mode="json"), **asdict(cost)}
+        return options.show(shape, _lines(chosen, cost))
     if not usable(pool):
         raise PoolError(f"No worker of the pool can be called: {next(iter(pool.unusable.values()))}")
     cost = training_cost(chosen, questions.items, pool, usable(pool))
     _check_scorers(questions, allow_code=source.allow_code)
     check_environment(cpu=cpu, report_to=report_to)
-    more: Mapping[str, Any] = {
-        "allow_code": source.allow_code,
-        "cpu": cpu,
-        "stop_on_collapse": stop_on_collapse,
-        "report_to": report_to,
-    }
     with on_cluster(ray):
         _agree(cost, yes=yes)
         with judge_on(ray, pool, options, chosen, allow_code=source.allow_code) as judge:
-            return _train(
-                chosen, questions, pool, folder_of(out, "grpo"), options=options, judge=judge, **more
-            )
+            training = Training(
+                chosen, questions.items, pool, usable(pool), folder_of(out, "grpo"), data=questions.name,
+                judge=judge, allow_code=source.allow_code, cpu=cpu, stop_on_collapse=stop_on_collapse,
+                report_to=report_to,
+            )  # fmt: skip
+            return _train(training, digest=questions.digest, options=options)
 
 
 def folder_of(out: Path | None, command: str, *, database: str | None = None) -> Path:
@@ -169,19 +159,10 @@ def _recipe(name: str, differing: Differing) -> GrpoRecipe:
         raise BadParameter(f"{place}{first['msg']}") from error
 
 
-def _train(
-    recipe: GrpoRecipe,
-    questions: DataSet,
-    pool: Pool,
-    out: Path,
-    *,
-    options: Pooled,
-    judge: WorkflowJudge | None,
-    **more: Any,
-) -> int:
-    """Train, with `more` of what `Training` has."""
-    identities = tuple((card.name, card.identity) for card in usable(pool))
-    run = GrpoRun(recipe=recipe, data=questions.name, digest=questions.digest, workers=identities)
+def _train(training: Training, *, digest: str, options: Pooled) -> int:
+    out = training.folder
+    identities = tuple((card.name, card.identity) for card in training.cards)
+    run = GrpoRun(recipe=training.recipe, data=training.data, digest=digest, workers=identities)
     # Of several processes, as `accelerate launch` starts them, the first one writes.
     resume = run.begin(out, write=os.environ.get("RANK", "0") == "0")
     if resume:
@@ -190,13 +171,10 @@ def _train(
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     from conductor.learning.grpo.trainer.trl_grpo import train  # noqa: PLC0415 - imports torch
 
-    training = Training(
-        recipe, questions.items, pool, usable(pool), out, data=questions.name, judge=judge, **more
-    )
     outcome = train(training, resume=resume, remark=print_remark)
     if isinstance(outcome, Stopped):
         raise DataError(f"{outcome.reason}; the run so far is in {out}.")
-    lines = pool_lines(recipe)
+    lines = pool_lines(training.recipe)
     print_remark(f"serve it with: conductor vllm --model {outcome}; the lines for pool.toml follow")
     return options.show({"folder": str(outcome), "pool": lines}, lines.removesuffix("\n"))
 
@@ -240,10 +218,6 @@ def _agree(cost: TrainingCost, *, yes: bool) -> None:
 
 
 # -- what it will cost -----------------------------------------------------------------------------
-
-
-def _shape(recipe: GrpoRecipe, cost: TrainingCost) -> dict[str, Any]:
-    return {"recipe": recipe.model_dump(mode="json"), **asdict(cost)}
 
 
 def _lines(recipe: GrpoRecipe, cost: TrainingCost) -> str:

@@ -128,22 +128,15 @@ def mine(
     with opened(options) as bench:
         # As `evaluate run` compares a shipped set.
         usual = usual_planners(bench.pool, SHIPPED[data].planners if data in SHIPPED else None)
-        plans = PLANS[drawing.method] if drawing.plans is None else drawing.plans
-        settings = LearningSettings(
-            data=questions.name,
-            digest=questions.digest,
-            method=drawing.method,
-            use=drawing.use or ("nearest" if drawing.method == "search" else usual_use(bench)),
-            planners=tuple(drawing.planner or usual),
-            draws=drawing.draws,
-            plans=plans,
-            reflections=drawing.reflections,
-            reflector=drawing.reflector,
-            held_out=drawing.held_out,
-            neighbours=drawing.neighbours,
-            embeddings=drawing.embeddings,
-            seed=source.seed,
-        )
+        chosen = vars(drawing) | {
+            "data": questions.name,
+            "digest": questions.digest,
+            "use": drawing.use or ("nearest" if drawing.method == "search" else usual_use(bench)),
+            "planners": tuple(drawing.planner or usual),
+            "plans": PLANS[drawing.method] if drawing.plans is None else drawing.plans,
+            "seed": source.seed,
+        }
+        settings = LearningSettings(**{name: chosen[name] for name in LearningSettings.model_fields})
         spec = source.spec(settings_of(choice, pool=bench.pool))
         folder = LearningFolder(folder_of(out, name, database=options.database), settings)
         learning = PlannerLearning(bench, folder, questions, spec, name=name)

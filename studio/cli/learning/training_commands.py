@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ValidationError
 from typer import Argument, Option
@@ -84,20 +84,8 @@ def demo(
     The same command goes on with a run that was interrupted. What is trained is in DIR/conductor: a folder
     for a pool file's `[conductor]`, with `kind = "local"`.
     """
-    settings = DemoSettings(
-        seed=seed,
-        warm_steps=training.warm_steps,
-        teacher=training.teacher,
-        learner=training.learner,
-        grpo_steps=training.steps,
-        group=training.group,
-        grpo_lr=training.grpo_lr,
-        shy=training.shy,
-        reward=training.reward,
-        price=training.price,
-        fresh=training.fresh,
-        stop_on_collapse=training.stop_on_collapse,
-    )
+    chosen = vars(training) | {"seed": seed, "grpo_steps": training.steps}
+    settings = DemoSettings(**{name: chosen[name] for name in chosen.keys() - {"steps"}})
     out = folder_of(out, "demo")
     if not out.exists():
         # Where nothing can be trained nothing is written.
@@ -107,7 +95,8 @@ def demo(
         print_remark(f"{out} has a finished run; these are its results.")
         return _show_results(Results.model_validate(done), out, options)
     with folder.held():
-        demonstration = _demonstration(folder, settings, threads)
+        trainer = training_module(_TRAINER)
+        demonstration = trainer.Demonstration(folder, settings, listen=_print_metrics, threads=threads)
         if any(demonstration.steps):
             steps = demonstration.steps
             print_remark("going on after step {} of the warm start and {} of GRPO.".format(*steps))
@@ -115,12 +104,6 @@ def demo(
     if isinstance(outcome, Results):
         return _show_results(outcome, out, options)
     raise DataError(f"{outcome.reason}; the run so far is in {out}.")
-
-
-def _demonstration(folder: RunFolder, settings: DemoSettings, threads: int) -> Any:
-    """The run, where this environment can train. Raises `ConductorError` where it cannot."""
-    demonstration = training_module(_TRAINER)
-    return demonstration.Demonstration(folder, settings, listen=_print_metrics, threads=threads)
 
 
 def _print_metrics(line: Metrics) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -17,12 +20,55 @@ from storage import Revision, SessionStore
 from storage.database.unreadable_rows import readable
 from studio.cli.opening import SESSION, SessionId, changed_line, name_session, opened, session_of, stored
 from studio.cli.options import Configured, Force, Stored, count, flag, option
-from studio.cli.output.session_progress import session_progress
-from studio.cli.output.terminal import moment, one_line, print_lines, print_remark, written_to
+from studio.cli.output.terminal import is_quiet, moment, one_line, print_lines, print_remark, written_to
 
 if TYPE_CHECKING:
     from studio.session_file import ImportPreview, SessionPreview
     from studio.workbench import Workbench
+
+EVERY = 10.0
+"""Seconds between two lines."""
+
+Progress = Callable[[int], None]
+"""Called with how many sessions are done."""
+
+
+@contextmanager
+def session_progress(verb: str, total: int, *, bar: bool = True) -> Iterator[Progress]:
+    """Shows how many of `total` sessions are done, and how many a second; nothing where stderr is quiet.
+    Without `bar` only lines: a bar would move what the command itself prints on a terminal.
+    """
+    began = time.monotonic()
+
+    def rate(done: int) -> str:
+        return f"{done / max(time.monotonic() - began, 1e-3):,.0f} a second"
+
+    if is_quiet() or not (bar and sys.stderr.isatty()):
+        yield _lines(verb, total, rate)
+        return
+    from rich import progress as rich  # noqa: PLC0415 - for a terminal only
+    from rich.console import Console  # noqa: PLC0415
+
+    columns = (
+        rich.TextColumn(verb), rich.BarColumn(), rich.MofNCompleteColumn(),
+        rich.TextColumn("{task.fields[rate]}"), rich.TimeRemainingColumn(),
+    )  # fmt: skip
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as drawing:
+        task = drawing.add_task(verb, total=total, rate="")
+        yield lambda done: drawing.update(task, completed=done, rate=rate(done))
+
+
+def _lines(verb: str, total: int, rate: Callable[[int], str]) -> Progress:
+    last = time.monotonic()
+
+    def show(done: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= EVERY:
+            last = time.monotonic()
+            print_remark(f"{verb}: {done:,} of {total:,} sessions, {rate(done)}")
+
+    return show
+
 
 # -- export ----------------------------------------------------------------------------------------
 

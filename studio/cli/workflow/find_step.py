@@ -12,7 +12,6 @@ from typing import Annotated
 from pydantic import ValidationError
 from typer import BadParameter
 
-from conductor.engine.estimate import Estimate
 from conductor.engine.experiments import (
     MAX_REPEATS,
     Replacement,
@@ -93,7 +92,8 @@ def find_step(
         expected = bench.experiments.estimate(search, base)
         line = ", ".join([quantity(len(trials), "run"), quantity(expected.calls, "call"), *expected.words])
         if dry_run:
-            return options.show(_forecast_shape(len(trials), expected), f"At most {line}.")
+            amounts = {name: getattr(expected, name) for name in ("calls", "tokens", "cost", "seconds")}
+            return options.show({"runs": len(trials), **amounts}, f"At most {line}.")
         print_remark(f"at most {line}.")
         short = session_id[:8]
         name_next(f"session {short}", f"sessions show {short}{options.again} --step N")
@@ -182,8 +182,3 @@ def _shape(verdict: StepVerdict) -> Shape:
         **counts,
         "beyond_chance": verdict.beyond_chance,
     }
-
-
-def _forecast_shape(runs: int, expected: Estimate) -> Shape:
-    amounts = {name: getattr(expected, name) for name in ("calls", "tokens", "cost", "seconds")}
-    return {"runs": runs, **amounts}

@@ -112,12 +112,18 @@ def _forecast(
     if change.is_set and change.change is None:
         raise PlanError("--take and --leave call no model; leave --dry-run out.")
     with opened(options if session is not None else unstored(options)) as workbench:
-        if session is not None:
-            id = session_of(workbench.store, session)
-        else:
-            id = new_session(workbench, query or "", choice, attached).id
+        id = dry_session(workbench, session, query, choice, attached)
         settings = settings_of(choice, pool=workbench.pool, before=workbench.settings(id))
         return show_planning(workbench, id, settings, options, is_new=session is None, plans=plans)
+
+
+def dry_session(
+    workbench: Workbench, session: str | None, query: str | None, choice: Choice, files: Sequence[Path]
+) -> str:
+    """The id of the session that is named, which stays as it is, or of a new one."""
+    if session is not None:
+        return session_of(workbench.store, session)
+    return new_session(workbench, query or "", choice, files).id
 
 
 def _plan(workbench: Workbench, session: Session, options: Configured) -> int:
@@ -219,7 +225,7 @@ def settings_of(choice: Limited, *, pool: Pool, before: Settings | None = None) 
         if (value := getattr(choice, name)) is not None:
             settings[name] = value
     settings["strict_form"] = settings.get("strict_form", False) or choice.strict_form
-    settings["budget"] |= {name: limit for name, limit in choice.limits.items() if limit is not None}
+    settings["budget"] |= choice.budget.model_dump(exclude_none=True)
     if isinstance(choice, Choice) and choice.planner is not None:
         settings["planner"] = choice.planner
         _ = planner_named(choice.planner, pool)

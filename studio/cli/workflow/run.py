@@ -19,7 +19,7 @@ from conductor.runs.scope import EDITED, FORCE, RunScope, RunScopeKind
 from conductor.runs.state import RunState
 from conductor.workflow.file import MAX_BYTES, read_plan
 from storage import Session
-from studio.cli.opening import confirm_keys, name_session, opened, session_of, session_option
+from studio.cli.opening import confirm_keys, name_session, opened, session_option
 from studio.cli.options import (
     App,
     Choice,
@@ -50,6 +50,7 @@ from studio.cli.workflow.forecast import show_run, unstored
 from studio.cli.workflow.guards import set_guards
 from studio.cli.workflow.parse import print_problems
 from studio.cli.workflow.plan import (
+    dry_session,
     new_session,
     report_of,
     session_again,
@@ -215,12 +216,10 @@ def _forecast(
     plan = None if content is None else read_plan(content)
     options = options if session is not None else unstored(options)
     with opened(options) as workbench:
-        if session is not None:
-            id = session_of(workbench.store, session)
-        elif content is not None:
+        if session is None and content is not None:
             id = workbench.editing.import_plan(content, query=query).id
         else:
-            id = new_session(workbench, query or "", choice, attached).id
+            id = dry_session(workbench, session, query, choice, attached)
         settings = settings_of(choice, pool=workbench.pool, before=workbench.settings(id))
         workflow = None if plan is None else plan.workflow
         return show_run(

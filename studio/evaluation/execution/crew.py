@@ -9,26 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from conductor.evaluation.spec import CellResult
+from conductor.evaluation.evaluation_table import Cell
 
 Unit = tuple[int, int]
 """An item's position and a repeat: all of its planners are asked in one process, which shares their calls."""
 
 
 @dataclass(frozen=True)
-class AnsweredCell:
-    """A cell (item, planner, repeat), the session that it was answered in, and what it came to."""
-
-    key: tuple[int, str, int]
-    session: str
-    result: CellResult
-
-
-@dataclass(frozen=True)
 class Part:
     """What came of some units. `failure` is why no more can be answered."""
 
-    answered: tuple[AnsweredCell, ...] = ()
+    answered: tuple[Cell, ...] = ()
     failure: str | None = None
 
 

@@ -29,9 +29,10 @@ from conductor.values.presets import Settings
 from conductor.values.total import NOTHING, Total
 from conductor.workers.endpoint.batches.batch_queue import SAMPLE, Batches
 from storage.records import CellRecord, EvaluationRecord
-from studio.evaluation.execution.crew import AnsweredCell, Crew, Part, Unit
+from studio.evaluation.execution.crew import Crew, Part, Unit
 from studio.evaluation.execution.scoring import Scoring
 from studio.evaluation.given_plans import CellPlans
+from studio.evaluation.results import scored
 from studio.sessions.person_limits import PersonLimits
 from studio.workbench import Workbench
 
@@ -123,7 +124,7 @@ class EvaluationRun:
         self._parallel = everything if record.spec.batch else record.spec.parallel
         self._whole = self._looked = 0
         self._scored: dict[tuple[int, str, int], CellResult] = {}
-        self._answered: list[AnsweredCell] = []
+        self._answered: list[Cell] = []
         self._cells = {(each.item, each.planner, each.repeat): each for each in self._store.cells(record.id)}
         self._answers = {
             key for key, cell in self._cells.items() if cell.result is not None and cell.result.score.is_known
@@ -226,17 +227,17 @@ class EvaluationRun:
             failures += [] if part.failure is None else [part.failure]
         stored = _with_verdict(self._store.cells(self._evaluation), units)
         self._take(stored, done)
-        if failures and len(self._answers | {each.key for each in stored}) < self.progress.cells:
+        if failures and len(self._answers | set(map(_key_of, stored))) < self.progress.cells:
             self._end(failures[0])
 
-    def _take(self, answered: Iterable[AnsweredCell], done: set[tuple[int, str, int]]) -> None:
+    def _take(self, answered: Iterable[Cell], done: set[tuple[int, str, int]]) -> None:
         """Count those that are not done yet."""
         for each in answered:
-            if each.key not in done:
-                done.add(each.key)
-                self._scored[each.key] = each.result
-                self._count(each.key[1], each.result, self._bench.store.sessions.total(each.session))
-                self._give_up(each.key[1], each.result, each.session)
+            if (key := _key_of(each)) not in done:
+                done.add(key)
+                self._scored[key] = each.result
+                self._count(each.planner, each.result, self._bench.store.sessions.total(each.session))
+                self._give_up(each.planner, each.result, each.session)
                 self._look()
 
     def _answer_here(self, units: Iterable[Unit]) -> None:
@@ -352,7 +353,7 @@ class EvaluationRun:
 
         `earlier` is its result without a verdict, where it had one.
         """
-        runs, (at, planner, _) = before, key
+        runs, (at, planner, repeat) = before, key
         planless = (
             self._plans_by_name.get(planner) is not None and self._bench.store.revisions.head(session) is None
         )
@@ -391,7 +392,7 @@ class EvaluationRun:
             return runs
         self._store.end_cell(session, result, [each for run in runs for each in run.outputs.values()])
         self._bench.activities.forget(session)
-        self._answered.append(AnsweredCell(key, session, result))
+        self._answered.append(Cell(item=at, planner=planner, repeat=repeat, session=session, result=result))
         self._scored[key] = result
         self._count(planner, result, self._bench.store.sessions.total(session))
         self._give_up(planner, result, session)
@@ -499,11 +500,13 @@ class EvaluationRun:
                 self.progress = replace(self.progress, failure=reason)
 
 
-def _with_verdict(cells: Iterable[CellRecord], units: Iterable[Unit]) -> list[AnsweredCell]:
+def _with_verdict(cells: Iterable[CellRecord], units: Iterable[Unit]) -> list[Cell]:
     """Those of these units that have a result with a verdict."""
     unit_set = set(units)
     return [
-        AnsweredCell((each.item, each.planner, each.repeat), each.answered_in, each.result)
-        for each in cells
-        if each.result is not None and each.result.score.is_known and (each.item, each.repeat) in unit_set
+        cell for cell in scored(cells) if cell.result.score.is_known and (cell.item, cell.repeat) in unit_set
     ]
+
+
+def _key_of(cell: Cell) -> tuple[int, str, int]:
+    return cell.item, cell.planner, cell.repeat

@@ -16,6 +16,7 @@ from conductor.errors import DataError
 from conductor.evaluation.items import DataSet
 from conductor.evaluation.plan_sources import FixedPlan
 from conductor.evaluation.spec import EvaluationSpec
+from conductor.text.formatting import quantity
 from conductor.values.budget import NO_BUDGET, Budget
 from conductor.workflow.model import Workflow
 from storage.records import EvaluationRecord
@@ -104,6 +105,21 @@ class FitPart:
             raise DataError(f"Learning was stopped; the same command goes on in {self.folder.path}.")
         return progress.failure
 
+    def try_promising(self) -> str | None:
+        """Try the plans that were right somewhere on all questions; why that ended early, if it did."""
+        if self.folder.state.origins is not None:
+            return None
+        promising = self.tried().promising(self.settings.plans)
+        fixed = [
+            FixedPlan.of(f"tried:{at}", plan.origin, plan.workflow)
+            for at, plan in enumerate(promising, start=1)
+            if plan.workflow is not None
+        ]
+        self.add(dict.fromkeys(fixed))
+        self.folder.note(origins=tuple((plan.name, plan.source) for plan in fixed))
+        self.note(f"{quantity(len(fixed), 'plan')} that were right somewhere are tried on all of them")
+        return self.run()
+
     def tried(self) -> TriedPlans:
         """What came of all plans so far."""
         return tried_plans(self.bench.store, self.record, self.written)
@@ -111,10 +127,8 @@ class FitPart:
 
 def budget_share(budget: Budget, share: float) -> Budget | None:
     """A part of each limit; None without limits."""
-    return None if budget.open else _times(budget, share)
-
-
-def _times(budget: Budget, share: float) -> Budget:
+    if budget.open:
+        return None
     limits = {
         name: max(1, int(limit * share)) if name in ("tokens", "calls") else limit * share
         for name, limit in budget.model_dump().items()

@@ -7,7 +7,7 @@ a budget, and a learning that was interrupted goes on. Knows the workbench; prin
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event as Flag
@@ -19,6 +19,7 @@ from conductor.baselines.planner_file.file_planner import PREFIX as PLANNER
 from conductor.baselines.planner_file.file_planner import FilePlanner
 from conductor.baselines.planner_file.planner_file import (
     ExamRow,
+    Learner,
     PlannerCard,
     PlannerFile,
     PlanUse,
@@ -40,10 +41,14 @@ from studio.evaluation.execution.evaluation_run import Listen
 from studio.evaluation.outlook import EvaluationOutlook, outlook
 from studio.evaluation.planner_learning.category_control import category_plans
 from studio.evaluation.planner_learning.fit_part import FitPart, Note, budget_share
-from studio.evaluation.planner_learning.learners import LEARNERS
 from studio.evaluation.planner_learning.learning_folder import LearningFolder
-from studio.evaluation.planner_learning.reflection import most_calls, reflector_of, with_best_texts
-from studio.evaluation.planner_learning.search import FINALISTS, most_rewordings, rewording_model
+from studio.evaluation.planner_learning.reflection import most_calls, reflect, reflector_of, with_best_texts
+from studio.evaluation.planner_learning.search import (
+    FINALISTS,
+    most_rewordings,
+    rewording_model,
+    search_plans,
+)
 from studio.evaluation.planner_learning.tried_plans import TriedPlans
 from studio.evaluation.results import find_evaluation, table_of_evaluation
 from studio.workbench import Workbench
@@ -53,6 +58,13 @@ LEAST = 20
 
 _FIT_SHARE = 0.75
 """Of a budget; the rest is for the examination."""
+
+_LEARNERS: Mapping[Learner, Callable[[FitPart], str | None]] = {
+    "examples": FitPart.try_promising,
+    "reflect": reflect,
+    "search": search_plans,
+}
+"""The ways to learn from the plans that were drawn; each returns why it ended early, None if it did not."""
 
 RANDOM = f"{PREFIX}random"
 USUAL = (f"{PREFIX}vote", f"{PREFIX}moa")
@@ -179,7 +191,7 @@ class PlannerLearning:
         note(f"plans are tried on {quantity(len(self._halves.fit.items), 'question')}")
         failure = fit.draw(self._halves.fit, self.drawers, self._spec)
         if failure is None:
-            failure = LEARNERS[self._settings.method](fit)
+            failure = _LEARNERS[self._settings.method](fit)
         planner = self._planner(fit, failure)
         if self._settings.method == "reflect":
             planner = with_best_texts(fit, planner)

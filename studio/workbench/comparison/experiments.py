@@ -225,7 +225,9 @@ class Experiments:
                         stopped=lambda: live.stopped,
                     )
                     await self._follow(live, run)
-                    await self._mark(live.record.experiment, run.state.answer)
+                    search, answer = live.record.experiment, run.state.answer
+                    if isinstance(search, StepSearch) and answer is not None:
+                        await self._marking.mark(answer, search.accepted)
                 except Exception:
                     # The others are stopped as by a person, so that the events of each include its end.
                     self._stop(live)
@@ -248,11 +250,6 @@ class Experiments:
         finally:
             # The store has it from here on; the experiment stays in memory for as long as the process lives.
             live.runs.remove(run)
-
-    async def _mark(self, experiment: Experiment, answer: str | None) -> None:
-        """Compare an answer with the accepted one while the experiment goes on, where it has one."""
-        if isinstance(experiment, StepSearch) and answer is not None:
-            await self._marking.mark(answer, experiment.accepted)
 
     def _prepared(
         self, live: LiveExperiment, at: int, trial: Trial, *, base: Base, pool: Pool, meter: Meter

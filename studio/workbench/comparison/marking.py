@@ -6,7 +6,7 @@ Knows scorers and the loop they work in; knows no run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import lru_cache
 
@@ -26,7 +26,9 @@ class Marking:
 
     def __init__(self, background: Background) -> None:
         self._background = background
-        self._comparison = lru_cache(_REMEMBERED)(self._begin)
+        self._comparison: Callable[[str, Accepted], Future[Score]] = lru_cache(_REMEMBERED)(
+            lambda answer, accepted: background.spawn(score_answer(answer, accepted))
+        )
 
     def check(self, accepted: Accepted) -> None:
         """Raise `DataError` where no answer could be right by this check."""
@@ -52,9 +54,6 @@ class Marking:
         comparisons = {at: self._comparison(answer, accepted) for at, answer in answers.items()}
         marks = {at: _right(score.result()) for at, score in comparisons.items() if wait or score.done()}
         return {at: right for at, right in marks.items() if right is not None}
-
-    def _begin(self, answer: str, accepted: Accepted) -> Future[Score]:
-        return self._background.spawn(score_answer(answer, accepted))
 
 
 def _right(score: Score) -> bool | None:

@@ -11,8 +11,8 @@ from conductor.evaluation.spec import EvaluationSpec
 from conductor.runs.request import Asker
 from conductor.values.messages import Usage
 from storage.limits import Limits
-from studio.cluster.answerer import Answerer
 from studio.cluster.brief import Brief
+from studio.cluster.ray_crew import Answerer
 from studio.composition import open_workbench
 from studio.evaluation.evaluations import Evaluations
 from studio.sessions.notes import AUTHOR

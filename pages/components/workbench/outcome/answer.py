@@ -33,7 +33,7 @@ from pages.components.workbench.planning.plan import plan_facts
 from pages.components.workbench.question.settings import open_settings
 from pages.components.workbench.step.notes import step_notes
 from storage import Plan, Revision
-from studio.evaluation.planner_learning.teaching import planner_in_use, teach
+from studio.evaluation.planner_learning.planner_use import planner_in_use, teach
 from studio.workbench import Workbench
 from studio.workbench.resuming import MOST
 

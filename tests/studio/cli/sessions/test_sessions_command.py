@@ -423,7 +423,7 @@ def test_several_sessions_go_into_one_file(line: Line, store: SessionStore, sess
 def test_many_sessions_come_in_without_a_line_for_each(
     line: Line, store: SessionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("studio.cli.output.session_progress.EVERY", 0.0)
+    monkeypatch.setattr("studio.cli.sessions.transfer.EVERY", 0.0)
     for number in range(9):
         store.sessions.create(f"Hill {number}")
     exported = line("sessions", "export", "--all", "--output", "all.json")
