@@ -498,8 +498,8 @@ class Runs(_Owned):
         """
         # The run's next call may wait for an output, and a caller for its end.
         urgent = isinstance(event, StepFinished | RunFinished)
-        session = self._processes.sessions.get(event.run)
-        return self._transactions.writer.append(event, urgent=urgent, of=session)
+        append = self._transactions.writer.append
+        return append(event, urgent=urgent, of=self._processes.sessions.get(event.run))
 
     def pack(self, run: str) -> None:
         """Store the pieces of texts of a run that is over in fewer rows, in the background.

@@ -16,7 +16,7 @@ from storage.records import SessionFilter
 from studio.session_file import import_sessions
 from tests.support.stores.session_files import exported
 from tests.support.stores.session_history import Act, lived
-from tests.support.stores.store_scenario import begin, chain, delta, keep, started
+from tests.support.stores.store_scenario import begin, chain, delta, keep, started, ticking
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,8 @@ def test_another_process_writes_during_an_import_and_sees_none_of_it(
 ) -> None:
     monkeypatch.setattr("storage.copies.new_sessions._READY", 4)
     counts: list[int] = []
-    with SessionStore.open(url) as other:
+    # By the clock of `store`: by the machine's, its sessions would be years old and this store remove them.
+    with SessionStore.open(url, clock=ticking().__next__) as other:
         own = other.sessions.create("mine").id
 
         def write(count: int) -> None:
