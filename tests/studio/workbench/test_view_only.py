@@ -21,6 +21,7 @@ from conductor.workers.simulated import SimulatedWorker
 from conductor.workflow.file import write_plan
 from conductor.workflow.model import Step, Workflow
 from storage import SessionStore
+from storage.limits import Limits
 from studio.gallery import GALLERY
 from studio.gallery.recorded import RECORDED
 from studio.workbench import Contender, ViewOnlyWorkbench, Workbench
@@ -90,15 +91,19 @@ class Stage:
             "record": self.bench.store.experiments.find(self.tried), "states": {},
             "older_than": 0.0, "task": "tidy", "every": 0.0, "owner": "1-ab",
             "head": self.head, "is_own": bool, "since": 0.0, "by": UNKNOWN_ASKER, "charges": [],
-            "evaluation": "1", "plans": [plan and plan.id], "entries": [],
+            "evaluation": "1", "plans": [plan and plan.id], "entries": [], "person": "ada", "begin": 1.0,
+            "event": next(iter(self.bench.store.runs.events(self.run.id))), "tokens": 1,
+            "limits": Limits(tokens_per_minute=1),
         }  # fmt: skip
         contender = Contender(self.session, STEPS, "As edited", self.head.id)
         values |= {"left": contender, "right": contender, "contenders": [contender]}
         ids = {"sessions": "session", "plans": "plan", "revisions": "revision", "runs": "run"}
         if parameter == "id" and (kind := part.removeprefix("store.")) != "tokens":
             return values[ids.get(kind, "experiment")]
-        if method in ("answered", "is_own", "is_open_to") and parameter == "token":
-            return None if method == "answered" else self.token.id
+        if method == "answered" and parameter in ("token", "begin"):
+            return None
+        if method in ("is_own", "is_open_to") and parameter == "token":
+            return self.token.id
         if part == "workbench" and parameter == "run":
             return self.run
         if part == "runner" and parameter == "revision":
@@ -119,7 +124,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 def called(stage: Stage, name: str, part: Any, method: str, kind: type) -> str:
     """Whether a method is refused, or what it does instead."""
-    arguments, named = [], {}
+    arguments: list[Any] = []
+    named = {"session": stage.session} if (name, method) == ("store.requests", "begin") else {}
     for it in inspect.signature(getattr(kind, method)).parameters.values():
         needed = it.default is it.empty and it.kind not in (it.VAR_POSITIONAL, it.VAR_KEYWORD)
         if not needed or it.name in ("self", "connection", "now"):
