@@ -44,13 +44,17 @@ def _begin_chosen(session: AppSession, page_script_hash: str, *args: Any) -> For
     choice = getattr(session, _CHOICE, None)
     if choice is not None and choice.page_script_hash in {page_script_hash, ""}:
         setattr(session, _CHOICE, None)
+        # Streamlit notes the run's page now, its query only at the run's end.
+        session._client_state.query_string = choice.query_string
     return _begin(session, page_script_hash, *args)
 
 
 def _belongs(session: AppSession, message: ClientState) -> bool:
     """Whether to handle the message, which is changed to one that Streamlit handles in the person's page."""
     choice = getattr(session, _CHOICE, None) or session._client_state
-    has_left = choice.page_script_hash not in {message.page_script_hash, ""}
+    # Until the first run of an address ends, Streamlit names the app's script, not the page.
+    unknown = {"", session._pages_manager.main_script_hash}
+    has_left = choice.page_script_hash not in {message.page_script_hash, *unknown}
     if has_left:
         message.page_script_hash, message.query_string = choice.page_script_hash, choice.query_string
     if has_left or (message.fragment_id and not session.has_fragment(message.fragment_id)):

@@ -26,6 +26,7 @@ def session(monkeypatch):
         _scriptrunner=None,
         _create_scriptrunner=runs.append,
         _client_state=ClientState(page_script_hash="here", query_string="shown=1"),
+        _pages_manager=SimpleNamespace(main_script_hash="main"),
         runs=runs,
         has_fragment="known".__eq__,
     )
@@ -68,8 +69,9 @@ def test_what_a_press_on_a_link_changed_too_is_handled_in_the_page_of_the_link(
     page_message.handle_in_chosen_page()
     send(session, page_script_hash="there", query_string="new=1")
     if has_begun:
+        # Streamlit notes the page when its run begins, the rest of the message when that ends.
+        session._client_state.page_script_hash = "there"
         AppSession._create_new_session_message(session, "there")
-        session._client_state = ClientState(page_script_hash="there", query_string="new=1")
     send(session, page_script_hash="here", query_string="shown=1", **late)
     assert [(run.page_script_hash, run.query_string, run.fragment_id) for run in session.runs] == [
         ("there", "new=1", None)
@@ -102,6 +104,16 @@ def test_a_page_that_a_script_chose_has_its_own_messages(session):
     session._client_state = ClientState(page_script_hash="third")
     send(session, page_script_hash="third", fragment_id="known")
     assert (session.runs[-1].page_script_hash, session.runs[-1].fragment_id) == ("third", "known")
+
+
+def test_a_page_opened_by_its_address_has_its_own_messages_before_its_first_run_ends(session):
+    page_message.handle_in_chosen_page()
+    send(session, page_name="here")
+    # Streamlit knows by then only that the app's script runs.
+    session._client_state.page_script_hash = "main"
+    AppSession._create_new_session_message(session, "main")
+    send(session, page_script_hash="here", fragment_id="known", widget_states=CHANGES)
+    assert (session.runs[-1].page_script_hash, session.runs[-1].fragment_id) == ("here", "known")
 
 
 def test_after_a_restart_of_the_server_a_page_draws_itself(session):
