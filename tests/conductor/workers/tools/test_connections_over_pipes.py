@@ -30,7 +30,7 @@ def shared() -> Iterator[ToolConnections]:
 async def test_a_tool_is_described_as_its_server_does(shared: ToolConnections) -> None:
     tools = {tool.name: tool for tool in await shared.tools(sample())}
     say, wait = tools["say"], tools["wait"]
-    assert (say.server, say.description, say.server_version) == ("sample", "Says it.", "sample 1.2")
+    assert (say.server, say.description, say.server_version) == ("sample", "Answers the words.", "sample 1.2")
     assert (say.reads_only, say.idempotent, say.destructive, say.open_world) == (True, None, None, False)
     assert wait.reads_only is None
     assert json.loads(say.parameters or "")["required"] == ["text"]
