@@ -152,7 +152,9 @@ by_uv "$@" || "$folder/bin/python" -m pip install --no-compile $options "$@" > "
     exit 1
 }
 # Writes the bytecode of what commands load: where the caller forbids it, as in many containers, each call would compile
-# all of that.
-[ "$folder" != .venv ] || "$folder/bin/python" -m conductor run --no-store --pool built-in "1 + 1" > /dev/null 2>&1 || true
+# all of that. Not by the command itself, whose files are its user's alone.
+[ "$folder" != .venv ] || "$folder/bin/python" -c 'import conductor.__main__
+from studio.cli.line import main
+main(["run", "--no-store", "--pool", "built-in", "1 + 1"])' > /dev/null 2>&1 || true
 own=$(identify "$folder/bin/python")
 printf '%s\n%s\n' "$own" "$sums" > "$folder/.installed"

@@ -86,7 +86,7 @@ def is_confirmed(pair: KeyHost) -> bool:
 def confirm(pair: KeyHost) -> None:
     """Let the key be sent there from now on. Raises `PoolError` where that cannot be written."""
     if not is_confirmed(pair):
-        add_own_line(hosts_file(), _line(pair))
+        add_own_line(hosts_file(), _line(pair), once=True)
 
 
 @cache

@@ -36,11 +36,16 @@ def own_text(path: Path, *, kind: str) -> str:
         raise PoolError(f"{path} cannot be read: it must be {kind}.") from None
 
 
-def add_own_line(path: Path, line: str) -> None:
-    """Add a line to the file, which only this user can read and write. Raises `PoolError`, see `own_text`."""
+def add_own_line(path: Path, line: str, *, once: bool = False) -> None:
+    """Add a line to the file, which only this user can read and write; `once` adds none that is there.
+
+    Raises `PoolError`, see `own_text`.
+    """
     try:
         with _writing:
             before = own_text(path, kind="a text file in UTF-8")
+            if once and line in before.splitlines():
+                return
             gap = "" if before.endswith("\n") or not before else "\n"
             path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

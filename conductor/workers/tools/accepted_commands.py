@@ -40,7 +40,7 @@ def is_accepted(server: ToolServer) -> bool:
 def accept(server: ToolServer) -> None:
     """Let the server be started from now on. Raises `PoolError` where that cannot be written."""
     if not is_accepted(server):
-        add_own_line(commands_file(), f"{_hash(server)} {json.dumps(command_words(server))}")
+        add_own_line(commands_file(), f"{_hash(server)} {json.dumps(command_words(server))}", once=True)
 
 
 def check_command(server: ToolServer) -> None:

@@ -118,6 +118,13 @@ def test_a_line_that_was_cut_off_is_not_continued() -> None:
     assert is_confirmed(OTHER)
 
 
+def test_two_that_confirm_a_pair_at_once_add_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conductor.workers.keys.hosts.is_confirmed", lambda _pair: False)
+    for _ in range(2):
+        confirm(PAIR)
+    assert len(hosts_file().read_text("utf-8").splitlines()) == 1
+
+
 def test_the_environment_confirms_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOSTS, " ALPHA_API_KEY=api.example.com , ALPHA_API_KEY=http://gpu:8000/v1,")
     assert is_confirmed(PAIR)
