@@ -33,6 +33,16 @@ _SUM = re.compile(
 
 _SIGN = re.compile(r"(?<=\d)\s{0,3}([-+*x×])\s{0,3}(?=\d)")
 
+_VERBS = tuple(
+    (re.compile(pattern, re.IGNORECASE), order)
+    for pattern, order in (
+        (r"\bmultiply (?:it|that|(?P<what>[^.?!]{1,120}?)) by (?=\d)", r"\g<what> times "),
+        (rf"\badd ({_NUMBER}) to ([^.?!]{{1,120}})", r"\2 plus \1"),
+        (rf"\bsubtract ({_NUMBER}) from ([^.?!]{{1,120}})", r"\2 minus \1"),
+    )
+)
+"""Operations that are written before what they are applied to, and the order in which they are done."""
+
 
 @dataclass(frozen=True)
 class Sum:
@@ -67,6 +77,8 @@ class Sum:
 
 def sum_in(text: str) -> Sum | None:
     """The longest sum in a text, or None."""
+    for verb, order in _VERBS:
+        text = verb.sub(order, text)
     longest = max(_SUM.finditer(_SIGN.sub(r" \1 ", text)), key=lambda match: len(match[0]), default=None)
     if longest is None:
         return None

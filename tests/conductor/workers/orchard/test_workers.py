@@ -103,6 +103,8 @@ async def test_a_question_of_another_world_is_declined() -> None:
         ("Take 2 times 3, add 4 times 5 and subtract 6.", 20),
         ("2 * 3 + 4", 10),
         ("that times 3 plus 4", None),
+        ("Subtract 4 from 12 times 7", 80),
+        ("Multiply 12 by 7, then subtract 4.", 80),
     ],
 )
 def test_a_sum_in_words_multiplies_first(text: str, value: int | None) -> None:
