@@ -36,6 +36,7 @@ def app(chromium: str, tmp_path: Path) -> Iterator[AppServer]:
 
 def test_a_conductor_is_trained_used_and_plans(app, visit):
     page = visit(app, "/learning")
+    page.locator(".st-key-training-settings summary").click()
     for label, number in (("Warm start, steps", "160"), ("GRPO, steps", "3")):
         field = page.get_by_label(label)
         field.fill(number)
