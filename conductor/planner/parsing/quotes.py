@@ -48,6 +48,9 @@ _FOLDER = re.compile(
     r"|\\(?:te?mp|tools?|tests?|repos?|reports?|results?|root|run|new|node|notes)(?![a-z])"
     r"|\.(?:txt|csv|jsonl?|py|md|exe|docx?|xlsx?|pdf|log|zip)\b"
 )
+_LINE_ENDS = re.compile(r"(?:\\\\)?[^\\]*(?:\\[ntr])+")
+"""A name and line breaks or tabs behind it: no path, but "~" at the end of a line."""
+
 # Commands of LaTeX whose first letter makes an escape; source: HKUDS/LightRAG#3238. The second list may begin
 # a line or a cell as well ("\\nu" is a line that begins with u): a formula or the character before decides.
 _LONG = (
@@ -205,11 +208,15 @@ def literal_text(raw: str) -> str:
     """
     if "\\" not in raw:
         return raw
-    raw = _RUN.sub(lambda run: _doubled(run[0]) if _FOLDER.search(run[0]) else run[0], raw)
+    raw = _RUN.sub(lambda run: _doubled(run[0]) if _is_path(run[0]) else run[0], raw)
     if re.search(r"(?<!\\)\\begin\{", raw):
         raw = _ROWS.sub(lambda row: _doubled(row[0]), raw)
     raw = _FORMULA.sub(lambda formula: _IN_FORMULA.sub(r"\\\\", formula[0]), raw)
     return _BACKSLASH.sub(lambda escape: escape[0] if escape["command"] else _character(escape), raw)
+
+
+def _is_path(run: str) -> bool:
+    return bool(_FOLDER.search(run)) and not _LINE_ENDS.fullmatch(run)
 
 
 def _doubled(path: str) -> str:

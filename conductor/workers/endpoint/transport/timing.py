@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+import time
 from collections import deque
 from collections.abc import Awaitable
 from contextlib import suppress
@@ -28,6 +29,10 @@ T = TypeVar("T")
 # -- the queue ---------------------------------------------------------------------------------------
 
 MINUTE = 60.0
+
+IDLE_SECONDS = 3600.0
+"""Traffic without a request in this time is forgotten, unless a limit still looks back to it."""
+
 
 CALLERS: ContextVar[tuple[str, ...]] = ContextVar("CALLERS", default=("",))
 """For whom requests are made in this context: a person or token, then a session. They take turns at each of
@@ -51,6 +56,7 @@ class Traffic:
     """Requests to one model at one endpoint with one key, in every event loop. Safe in several threads."""
 
     def __init__(self) -> None:
+        self.used_at = 0.0
         self._lock = threading.Lock()
         self._queue: list[_Waiting] = []
         # Of each asker the number of their last turn, as long as any request waits.
@@ -91,6 +97,12 @@ class Traffic:
     def waiting(self) -> int:
         """Requests that have not begun."""
         return len(self._queue)
+
+    def idle(self, now: float) -> bool:
+        """Whether it was not used for long, no request is left, and no limit looks back to an earlier one."""
+        with self._lock:
+            recent = self._starts and self._starts[-1] > now - self._longest
+            return self.used_at <= now - IDLE_SECONDS and not (self._queue or self._count() or recent)
 
     def _begin(self, waiting: _Waiting) -> float | None:
         """0 when the request has begun, else the seconds to wait before the next look; None: until called."""
@@ -160,9 +172,16 @@ _finding = threading.Lock()
 
 
 def traffic_of(endpoint: Endpoint) -> Traffic:
-    """The traffic to which the endpoint's requests belong."""
+    """The traffic to which the endpoint's requests belong, the same as long as it is in use."""
+    address = (str(endpoint.url("")), endpoint.api_key_env, endpoint.model)
+    now = time.monotonic()
     with _finding:
-        return _traffic.setdefault((str(endpoint.url("")), endpoint.api_key_env, endpoint.model), Traffic())
+        for other, traffic in tuple(_traffic.items()):
+            if other != address and traffic.idle(now):
+                del _traffic[other]
+        own_traffic = _traffic.setdefault(address, Traffic())
+        own_traffic.used_at = now
+    return own_traffic
 
 
 def waiting_calls() -> int:

@@ -51,12 +51,11 @@ EMPTY = lists("[]", "[]", "[]")
 def is_perfect(report: PlanReport, dialect: Dialect) -> bool:
     """One valid plan; in the dialect `worker`, but for workers that did not run before.
 
-    Its only repairs are those that no constraint can prevent: an access entry that repeats a number, and a
-    backslash that may be one of a path.
+    Its only repair is one that no constraint can prevent: an access entry that repeats a number.
     """
     unrun = all("no earlier step runs on it" in problem.message for problem in report.problems)
     valid = unrun if dialect == "worker" else report.ok
-    repairs = {repair.kind for repair in report.repairs} - {"repeated-access", "backslash"}
+    repairs = {repair.kind for repair in report.repairs} - {"repeated-access"}
     return valid and not repairs and len(report.candidates) == 1
 
 

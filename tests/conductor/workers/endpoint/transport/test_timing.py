@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -241,6 +242,22 @@ def test_a_loop_that_was_closed_holds_no_place() -> None:
 def test_traffic_belongs_to_an_address_a_key_and_a_model(other: dict[str, object], *, same: bool) -> None:
     one = endpoint("http://a/v1", api_key_env="A_API_KEY")
     assert (traffic_of(one) is traffic_of(one.model_copy(update=other))) == same
+
+
+def test_traffic_that_is_not_used_for_long_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = 1_000_000.0
+    monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: seconds))
+    idle, used, busy = (endpoint("http://a/v1", model) for model in ("idle", "used", "busy"))
+    before = {one.model: traffic_of(one) for one in (idle, used, busy)}
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(before["busy"].enter())
+    for _ in range(4):
+        seconds += timing.IDLE_SECONDS / 3
+        traffic_of(used)
+    assert {model for _, _, model in timing._traffic} == {"used", "busy"}
+    assert traffic_of(used) is before["used"]
+    assert traffic_of(busy) is before["busy"]
+    loop.close()
 
 
 POOL = """
